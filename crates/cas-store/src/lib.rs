@@ -1,0 +1,1 @@
+//! A content-addressed store of files, placed by hard link.

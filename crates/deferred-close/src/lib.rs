@@ -1,0 +1,1 @@
+//! Closes file handles off the hot path.

@@ -1,0 +1,3 @@
+//! A thin installer composed from the toolkit.
+
+fn main() {}
