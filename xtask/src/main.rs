@@ -1,3 +1,56 @@
-//! Chores of this workspace.
+//! Chores of this workspace, run as `cargo xtask NAME`.
+//!
+//! Each chore is one module; none of them is linked into a library or an example. What a chore
+//! needs of the outside world (Python, network, loop devices) it checks for by itself, and says
+//! what is missing and how to get it.
 
-fn main() {}
+use std::error::Error;
+use std::process::ExitCode;
+
+mod ci;
+mod demo;
+mod shell;
+mod tree;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const USAGE: &str = "\
+usage: cargo xtask <chore>
+
+  demo [--keep]      install real wheels twice, lock and vendor with mini-cargo, build offline
+  ci [--list]        everything that continuous integration runs, in the same order
+";
+
+#[expect(clippy::print_stderr, reason = "a command-line program reports to its user")]
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            let mut cause = error.source();
+            while let Some(error) = cause {
+                eprintln!("  cause: {error}");
+                cause = error.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "usage goes to the user")]
+fn run(arguments: &[String]) -> Result<ExitCode> {
+    let (chore, rest) = arguments.split_first().map_or(("help", &[][..]), |(c, r)| (c.as_str(), r));
+    match chore {
+        "demo" => demo::run(rest).map(|()| ExitCode::SUCCESS),
+        "ci" => Ok(ci::run(rest)),
+        "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
+        unknown => {
+            eprint!("error: no chore is called `{unknown}`\n\n{USAGE}");
+            Ok(ExitCode::from(2))
+        }
+    }
+}
