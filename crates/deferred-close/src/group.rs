@@ -1,0 +1,221 @@
+//! A group decides where a handle is closed, and waits for all that it was given.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::closer::{Closer, Policy};
+use crate::errors::{CloseError, CloseErrors};
+use crate::finish::Finish;
+use crate::ledger::{Id, Owner};
+use crate::pace::Place;
+use crate::pool::{Grain, Offer};
+use crate::sync::Ordering::Relaxed;
+use crate::task::{self, Task};
+use crate::ticket::Ticket;
+
+/// Handles that are waited for together; may be shared by threads.
+pub struct Group<'scope> {
+    closer: &'scope Closer,
+    owner: Owner,
+    name: Arc<str>,
+}
+
+/// What became of a handle: closed at once, or handed over. It is taken care of in both cases.
+#[derive(Debug)]
+pub struct Handed<'group, 'scope> {
+    group: &'group Group<'scope>,
+    at: At,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum At {
+    /// Closed; the number is there when there are errors to ask for.
+    Here(Option<Id>),
+    Elsewhere(Id),
+}
+
+impl Handed<'_, '_> {
+    /// Returns true when the handle was closed on this thread.
+    pub fn is_inline(&self) -> bool {
+        matches!(self.at, At::Here(_))
+    }
+
+    /// Stops a loop early: returns what has failed in this group so far, this handle or another.
+    ///
+    /// It waits for nothing, and the errors still reach [`Group::wait`] or the scope.
+    ///
+    /// # Errors
+    ///
+    /// When a close or a continuation of this group has failed.
+    pub fn fail_fast(&self) -> Result<(), CloseErrors> {
+        let pool = &self.group.closer.pool;
+        CloseErrors::check(pool.ledger(|ledger| ledger.peek_group(self.group.owner)))
+    }
+}
+
+impl<'scope> Group<'scope> {
+    pub(crate) fn new(closer: &'scope Closer, owner: Owner, name: Arc<str>) -> Self {
+        Self { closer, owner, name }
+    }
+
+    /// Closes `value`, here or on a worker. The path is for errors and for
+    /// [`Scope::wait_under`](crate::Scope::wait_under).
+    ///
+    /// It never waits for a worker and never loses the handle: with a full queue it closes here.
+    pub fn close<V: Finish>(&self, path: impl Into<PathBuf>, value: V) -> Handed<'_, 'scope> {
+        let path = path.into();
+        let at = match self.place(&value, &path) {
+            Place::Elsewhere => {
+                let measures = !value.is_slow();
+                let task = Box::new(move |path: &Path, group: &Arc<str>| {
+                    task::finish(value, path, group).into_iter().collect()
+                });
+                self.offer(path, task, measures)
+            }
+            place => {
+                self.here(place, || task::finish(value, &path, &self.name).into_iter().collect())
+            }
+        };
+        Handed { group: self, at }
+    }
+
+    /// Closes `value`, then runs `then` with the answer on the thread that closed.
+    ///
+    /// The group's wait returns only after `then` has run. A panic in `then` is caught and reported.
+    /// A failed close is reported whatever `then` returns; handing its error back adds nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::fs::{self, File};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let (draft, ready) = (dir.path().join("draft"), dir.path().join("ready"));
+    /// let file = File::create(&draft)?;
+    /// deferred_close::Closer::default().scope(|scope| {
+    ///     let to = ready.clone();
+    ///     scope.group("publish").close_then(draft.clone(), file, move |closed| {
+    ///         closed?;
+    ///         fs::rename(draft, to)
+    ///     });
+    /// })?;
+    /// assert!(ready.exists());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn close_then<V, F>(
+        &self,
+        path: impl Into<PathBuf>,
+        value: V,
+        then: F,
+    ) -> Handed<'_, 'scope>
+    where
+        V: Finish,
+        F: FnOnce(io::Result<()>) -> io::Result<()> + Send + 'static,
+    {
+        let path = path.into();
+        let at = match self.place(&value, &path) {
+            Place::Elsewhere => {
+                // The continuation's time is not the close's.
+                let task = Box::new(move |path: &Path, group: &Arc<str>| {
+                    task::finish_then(value, then, path, group)
+                });
+                self.offer(path, task, false)
+            }
+            _ => self.here(Place::Here, || task::finish_then(value, then, &path, &self.name)),
+        };
+        Handed { group: self, at }
+    }
+
+    /// Like [`close`](Self::close), and returns a ticket to wait for this handle alone.
+    pub fn close_ticket<V: Finish>(&self, path: impl Into<PathBuf>, value: V) -> Ticket<'scope> {
+        let handle = match self.close(path, value).at {
+            At::Here(handle) => handle,
+            At::Elsewhere(handle) => Some(handle),
+        };
+        Ticket::new(self.closer, self.owner.scope, handle)
+    }
+
+    /// Closes `value` on this thread: for files that are started as programs next.
+    pub fn close_executable<V: Finish>(
+        &self,
+        path: impl Into<PathBuf>,
+        value: V,
+    ) -> Handed<'_, 'scope> {
+        let path = path.into();
+        self.closer.pool.inline_executable.fetch_add(1, Relaxed);
+        let at =
+            self.here(Place::Here, || task::finish(value, &path, &self.name).into_iter().collect());
+        Handed { group: self, at }
+    }
+
+    /// Returns when every handle of this group is closed and every continuation has run: the barrier
+    /// before a rename of the package's folder, before starting one of its programs, and before
+    /// opening one of its files again. Meanwhile this thread closes handles too.
+    ///
+    /// # Errors
+    ///
+    /// Every error of this group so far, each time it is asked.
+    pub fn wait(&self) -> Result<(), CloseErrors> {
+        let errors = self.closer.pool.wait(
+            Grain::Coarse,
+            |ledger| ledger.is_done(self.owner.group),
+            |ledger| ledger.tell_group(self.owner),
+        );
+        CloseErrors::check(errors)
+    }
+
+    fn place<V: Finish>(&self, value: &V, path: &Path) -> Place {
+        let place = match self.closer.policy {
+            Policy::Never => Place::Here,
+            Policy::Always => Place::Elsewhere,
+            Policy::Adaptive if value.is_slow() => Place::Elsewhere,
+            Policy::Adaptive => self.closer.pool.pace.place(),
+        };
+        let exempt = place == Place::Elsewhere
+            && !self.closer.defer_executables
+            && value.is_executable(path);
+        if exempt {
+            self.closer.pool.inline_executable.fetch_add(1, Relaxed);
+            return Place::Here;
+        }
+        place
+    }
+
+    fn offer(&self, path: PathBuf, task: Task, measures: bool) -> At {
+        let offer = Offer {
+            owner: self.owner,
+            path: Arc::from(path),
+            group: Arc::clone(&self.name),
+            task,
+            measures,
+        };
+        match self.closer.pool.offer(offer) {
+            Ok(handle) => At::Elsewhere(handle),
+            Err(Offer { path, group, task, .. }) => self.here(Place::Here, || task(&path, &group)),
+        }
+    }
+
+    fn here(&self, place: Place, close: impl FnOnce() -> Vec<CloseError>) -> At {
+        let pool = &self.closer.pool;
+        pool.inline.fetch_add(1, Relaxed);
+        let errors = if place == Place::HereTimed {
+            let started = Instant::now();
+            let errors = close();
+            pool.pace.closed_here(started.elapsed());
+            errors
+        } else {
+            close()
+        };
+        At::Here(if errors.is_empty() { None } else { Some(pool.failed_here(self.owner, errors)) })
+    }
+}
+
+impl fmt::Debug for Group<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,121 @@
+//! Threads that cannot be started, and bounds.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use deferred_close::{Builder, Closer, Policy, Threads, Worker};
+
+use crate::fixture::{Behind, Ends, Gate, eager, watched};
+
+/// Fails every start after the first `allowed`.
+fn limited(builder: Builder, allowed: usize) -> Builder {
+    let started = AtomicUsize::new(0);
+    builder.spawn_with(move |worker: Worker| {
+        if started.fetch_add(1, SeqCst) >= allowed {
+            return Err(io::Error::from_raw_os_error(11));
+        }
+        worker.spawn_thread()
+    })
+}
+
+#[test]
+fn a_thread_that_does_not_start_after_k_others_loses_no_handle_for_every_k() {
+    for allowed in 0..=8 {
+        watched(move || {
+            let closer = limited(eager(8), allowed).build();
+            let errors = closer
+                .scope(|scope| {
+                    let group = scope.group("g");
+                    for number in 0..400 {
+                        group.close("f", Ends((number % 100 == 0).then_some(5)));
+                    }
+                })
+                .unwrap_err();
+            let stats = closer.stats();
+            assert_eq!(errors.len(), 4);
+            assert_eq!(stats.inline + stats.deferred, 400, "{stats:?}");
+            assert!(stats.threads_max <= allowed + 1, "{stats:?}");
+        });
+    }
+}
+
+#[test]
+fn with_no_thread_at_all_everything_is_closed_on_the_callers_thread() {
+    let me = std::thread::current().id();
+    let closer = limited(eager(4), 0).build();
+    closer
+        .scope(|scope| {
+            let group = scope.group("g");
+            for _ in 0..100 {
+                group.close_then("f", Ends(None), move |closed| {
+                    assert_eq!(std::thread::current().id(), me);
+                    closed
+                });
+            }
+        })
+        .unwrap();
+    assert_eq!(closer.stats().spawn_failed, 1);
+}
+
+#[test]
+fn a_worker_that_is_kept_but_never_run_hangs_nothing() {
+    watched(|| {
+        let kept = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let keep = Arc::clone(&kept);
+        let closer = eager(2)
+            .spawn_with(move |worker| {
+                keep.lock().unwrap().push(worker);
+                Ok(())
+            })
+            .build();
+        closer
+            .scope(|scope| {
+                let group = scope.group("g");
+                for _ in 0..10 {
+                    group.close("f", Ends(None));
+                }
+                group.wait().unwrap();
+            })
+            .unwrap();
+        drop(closer);
+        assert!(!kept.lock().unwrap().is_empty());
+    });
+}
+
+#[test]
+fn no_more_handles_are_pending_than_allowed() {
+    for bound in [0, 1, 7] {
+        watched(move || {
+            let gate = Gate::default();
+            let _opener = gate.open_on_drop();
+            let closer = eager(1).max_pending(bound).build();
+            closer
+                .scope(|scope| {
+                    let group = scope.group("g");
+                    for _ in 0..bound {
+                        let (slow, _begun) = Behind::new(&gate);
+                        assert!(!group.close("slow", slow).is_inline());
+                    }
+                    // The queue is full and its only worker stuck: the caller closes, and goes on.
+                    for _ in 0..50 {
+                        assert!(group.close("f", Ends(None)).is_inline());
+                    }
+                    gate.open();
+                })
+                .unwrap();
+            assert_eq!(closer.stats().pending_max, bound);
+            assert_eq!(closer.stats().inline_full, 50);
+        });
+    }
+}
+
+#[test]
+fn zero_threads_of_any_kind_mean_inline() {
+    for threads in [Threads::Inline, Threads::Fixed(0), Threads::Auto { max: 0 }] {
+        let closer = Closer::builder().threads(threads).policy(Policy::Always).build();
+        let inline = closer.scope(|scope| scope.group("g").close("f", Ends(None)).is_inline());
+        assert!(inline.unwrap());
+        assert_eq!(closer.stats().threads_max, 0);
+    }
+}
