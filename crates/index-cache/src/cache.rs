@@ -1,0 +1,193 @@
+//! The handle: a path, its options, and the current snapshot.
+
+use crate::batch::{Batch, Changes, Durability};
+use crate::buffers::Pool;
+use crate::commit::{Committed, WriteSkipped, Writer};
+use crate::entry::Entry;
+use crate::error::Result;
+use crate::layer::{Layer, Opened, Status};
+use crate::medium::{OsDisk, SharedDisk};
+use crate::options::Options;
+use crate::snapshot::{Layers, Snapshot};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The name under which a cache file is best kept: the major version of the format is in it, so
+/// that programs with different versions of this crate never meet in one file.
+pub const FILE_NAME: &str = "index-v1.ixc";
+
+/// A cache file, opened.
+///
+/// `Send` and `Sync`: one handle serves all threads of a process, and any number of processes may
+/// open the same file. Reading takes no lock; see [`Batch`] for writing.
+///
+/// # Examples
+///
+/// ```
+/// use index_cache::{Durability, IndexCache, Options, Put};
+///
+/// # fn main() -> Result<(), index_cache::Error> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// let cache = IndexCache::open(folder.path().join(index_cache::FILE_NAME), Options::new())?;
+/// let mut batch = cache.batch();
+/// batch.put("serde", &Put::new().token(b"etag: 1").body(b"document"))?;
+/// batch.commit(Durability::Fast)?;
+/// assert_eq!(cache.get("serde")?.expect("just stored").body()?, b"document");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct IndexCache {
+    path: PathBuf,
+    options: Options,
+    disk: SharedDisk,
+    pool: Arc<Pool>,
+    current: RwLock<Snapshot>,
+}
+
+impl IndexCache {
+    /// Opens the file at `path`, which need not exist.
+    ///
+    /// Costs one open and one read of 8 KiB, whatever the number of entries. A file that is
+    /// foreign, newer, damaged or of another schema counts as empty:
+    /// [`IndexCache::status`] tells which.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_io`](crate::Error::is_io) when the file is there and cannot be read.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        Self::on(Arc::new(OsDisk), path.as_ref(), options)
+    }
+
+    pub(crate) fn on(disk: SharedDisk, path: &Path, options: Options) -> Result<Self> {
+        let pool = Arc::new(Pool::default());
+        let mut layers = Layers { status: Vec::new(), ready: Vec::new() };
+        for path in std::iter::once(path).chain(options.bases.iter().map(PathBuf::as_path)) {
+            match Layer::open(&*disk, path, &options.schema, options.mode, &pool)? {
+                Opened::Ready(layer) => {
+                    layers.status.push(Status::Ready);
+                    layers.ready.push(Arc::from(layer));
+                }
+                Opened::Not(status) => layers.status.push(status),
+            }
+        }
+        let current = RwLock::new(Snapshot::new(layers));
+        Ok(Self { path: path.to_path_buf(), options, disk, pool, current })
+    }
+
+    /// The writable file's path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the writable file is, as of the last [`refresh`](Self::refresh) or commit.
+    pub fn status(&self) -> Status {
+        self.snapshot().layers().status.first().copied().unwrap_or(Status::Absent)
+    }
+
+    /// The current snapshot, for many lookups that shall agree with each other.
+    pub fn snapshot(&self) -> Snapshot {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks `key` up in the current snapshot.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Snapshot::get`].
+    pub fn get(&self, key: &str) -> Result<Option<Entry>> {
+        self.snapshot().get(key)
+    }
+
+    /// Starts a batch of changes.
+    pub fn batch(&self) -> Batch<'_> {
+        Batch::new(self)
+    }
+
+    /// Takes up what other processes have committed since; gives true when there was something.
+    ///
+    /// Snapshots and entries that are held stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_io`](crate::Error::is_io) when the file is there and cannot be read.
+    pub fn refresh(&self) -> Result<bool> {
+        let options = &self.options;
+        let opened =
+            Layer::open(&*self.disk, &self.path, &options.schema, options.mode, &self.pool)?;
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        match updated(current.layers(), opened) {
+            Some(layers) => *current = Snapshot::new(layers),
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    pub(crate) fn commit(
+        &self,
+        changes: &mut Changes,
+        durability: Durability,
+    ) -> Result<Committed> {
+        if let Some(reason) = self.refused()? {
+            changes.clear();
+            return Ok(Committed::Skipped(reason));
+        }
+        let snapshot = self.snapshot();
+        let committed = self.writer(&snapshot).commit(changes, durability)?;
+        changes.clear();
+        self.refresh()?;
+        Ok(committed)
+    }
+
+    /// A file that is not ours is left alone: not even a lock file appears beside it.
+    fn refused(&self) -> Result<Option<WriteSkipped>> {
+        if !matches!(self.status(), Status::Foreign | Status::NewerFormat) {
+            return Ok(None);
+        }
+        self.refresh()?;
+        Ok(match self.status() {
+            Status::Foreign => Some(WriteSkipped::Foreign),
+            Status::NewerFormat => Some(WriteSkipped::NewerFormat),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn writer<'a>(&'a self, snapshot: &'a Snapshot) -> Writer<'a> {
+        Writer {
+            disk: &*self.disk,
+            path: &self.path,
+            options: &self.options,
+            pool: &self.pool,
+            bases: snapshot.layers().bases(),
+        }
+    }
+}
+
+/// The layers with `opened` as the writable one; none when it brings nothing new.
+fn updated(current: &Layers, opened: Opened) -> Option<Layers> {
+    let (status, top) = match opened {
+        Opened::Ready(layer) => (Status::Ready, Some(Arc::from(layer))),
+        Opened::Not(status) => (status, None),
+    };
+    if is_old_news(current, status, top.as_deref()) {
+        return None;
+    }
+    let mut layers = Layers { status: current.status.clone(), ready: top.into_iter().collect() };
+    layers.ready.extend(current.bases().iter().cloned());
+    if let Some(first) = layers.status.first_mut() {
+        *first = status;
+    }
+    Some(layers)
+}
+
+/// A half-written header makes the slot before look current for a moment; a snapshot never goes
+/// back because of that.
+fn is_old_news(current: &Layers, status: Status, found: Option<&Layer>) -> bool {
+    match (current.top(), found) {
+        (Some(current), Some(found)) => {
+            current.header.file_id == found.header.file_id && found.header.seq <= current.header.seq
+        }
+        (None, None) => current.status.first() == Some(&status),
+        _ => false,
+    }
+}

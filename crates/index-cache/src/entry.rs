@@ -1,0 +1,287 @@
+//! One entry: its token at once, its body and slices when asked, each proved before it is given.
+
+use crate::error::{Error, Result};
+use crate::layer::{Bytes, Layer, Record};
+use crate::record::{Directory, Kind, Line};
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// After this many slices of one entry, its whole payload is read at once: a system call for each
+/// costs more than the bytes (pnpm/pnpm#12322 saw ten times the system time).
+const SLICE_READS_MAX: u32 = 8;
+
+/// What a cache holds under one key.
+///
+/// Key and token are in memory and were verified when the entry was found. The body and each slice
+/// are read on first use and verified by their own checksum; an entry stays readable, unchanged,
+/// for as long as it is held, whatever other processes commit or compact meanwhile.
+///
+/// # Examples
+///
+/// ```
+/// use index_cache::{Durability, IndexCache, Options, Put};
+///
+/// # fn main() -> Result<(), index_cache::Error> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// let cache = IndexCache::open(folder.path().join("index-v1.ixc"), Options::new())?;
+/// let mut batch = cache.batch();
+/// batch.put("serde", &Put::new().token(b"etag: 7").slice("1.0.0", 1, b"first").slice("1.0.1", 0, b"second"))?;
+/// batch.commit(Durability::Fast)?;
+///
+/// let entry = cache.get("serde")?.expect("just stored");
+/// assert_eq!(entry.token(), b"etag: 7");
+/// assert_eq!(entry.slice("1.0.1")?.as_deref(), Some(&b"second"[..]));
+/// let yanked: Vec<_> = entry.slices()?.filter(|slice| slice.flags & 1 != 0).map(|slice| slice.name).collect();
+/// assert_eq!(yanked, ["1.0.0"]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Entry {
+    layer: Arc<Layer>,
+    record: Record,
+    directory: OnceCell<Held>,
+    body: OnceCell<Held>,
+    payload: OnceCell<Held>,
+    slice_reads: Cell<u32>,
+}
+
+/// Where bytes of an entry are in memory.
+#[derive(Debug)]
+enum Held {
+    /// They came with the record's first read.
+    Prefix(Range<usize>),
+    Read(Bytes),
+}
+
+/// A slice's name and what is known without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SliceInfo<'a> {
+    /// The name it was stored under.
+    pub name: &'a str,
+    /// The caller's sixteen bits.
+    pub flags: u16,
+    /// Length in bytes.
+    pub len: u32,
+}
+
+impl Entry {
+    pub(crate) fn new(layer: Arc<Layer>, record: Record) -> Self {
+        Self {
+            layer,
+            record,
+            directory: OnceCell::new(),
+            body: OnceCell::new(),
+            payload: OnceCell::new(),
+            slice_reads: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The key it was found under.
+    pub fn key(&self) -> &str {
+        str::from_utf8(self.layer.key_bytes(&self.record)).unwrap_or_default()
+    }
+
+    /// The freshness token, as stored.
+    pub fn token(&self) -> &[u8] {
+        &self.layer.view(&self.record.prefix)[self.record.head.token()]
+    }
+
+    /// Returns true when the entry says that the registry has no such name.
+    pub fn is_negative(&self) -> bool {
+        self.record.head.kind == Kind::Negative
+    }
+
+    /// Length of the body in bytes.
+    pub fn body_len(&self) -> u32 {
+        self.record.head.content.body_len
+    }
+
+    /// Number of slices.
+    pub fn slice_count(&self) -> u32 {
+        self.record.head.content.slices
+    }
+
+    /// The body, verified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_corrupt`] when its bytes are not the ones that were stored: treat the entry as
+    /// missing. [`Error::is_io`] when they cannot be read.
+    pub fn body(&self) -> Result<&[u8]> {
+        let held = once(&self.body, || {
+            let content = &self.record.head.content;
+            self.proved(self.payload_at(), content.body_len, content.body_check, "body")
+        });
+        Ok(self.view(held?))
+    }
+
+    /// The slice called `name`, verified; none when there is no such slice.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_corrupt`] when the directory or the slice are not what was stored: treat the
+    /// entry as missing. [`Error::is_io`] when they cannot be read.
+    pub fn slice(&self, name: &str) -> Result<Option<Cow<'_, [u8]>>> {
+        if self.slice_count() == 0 {
+            return Ok(None);
+        }
+        self.directory()?.find(name).map(|line| self.load_slice(&line)).transpose()
+    }
+
+    /// Names, flags and lengths of all slices, in the order they were stored.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_corrupt`] when the directory is not what was stored, [`Error::is_io`] when it
+    /// cannot be read.
+    pub fn slices(&self) -> Result<impl Iterator<Item = SliceInfo<'_>>> {
+        let lines = self.lines()?;
+        Ok(lines.map(|line| SliceInfo { name: line.name, flags: line.flags, len: line.len }))
+    }
+
+    fn lines(&self) -> Result<impl Iterator<Item = Line<'_>>> {
+        let directory = if self.slice_count() == 0 { None } else { Some(self.directory()?) };
+        Ok(directory.into_iter().flat_map(Directory::lines))
+    }
+
+    fn directory(&self) -> Result<Directory<'_>> {
+        let held = once(&self.directory, || {
+            let content = &self.record.head.content;
+            let (len, check) = (content.directory_len, content.directory_check);
+            self.proved(self.content_at(), len, check, "directory")
+        });
+        Directory::decode(self.view(held?), self.slice_count())
+            .ok_or_else(|| self.corrupt(self.content_at(), "directory"))
+    }
+
+    fn load_slice(&self, line: &Line<'_>) -> Result<Cow<'_, [u8]>> {
+        let at = self.payload_at().saturating_add(line.at.into());
+        let range = to_usize(line.at)..to_usize(line.at).saturating_add(to_usize(line.len));
+        // A body that was verified vouches for the slices inside it.
+        let body = self.body.get().and_then(|body| self.view(body).get(range.clone()));
+        if let Some(bytes) = body {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        let bytes = self.slice_bytes(line, at, range)?;
+        if crc32c::crc32c(&bytes) != line.check {
+            return Err(self.corrupt(at, "slice"));
+        }
+        Ok(bytes)
+    }
+
+    fn slice_bytes(&self, line: &Line<'_>, at: u64, range: Range<usize>) -> Result<Cow<'_, [u8]>> {
+        if let Some(range) = self.in_prefix(at, line.len) {
+            return Ok(Cow::Borrowed(&self.prefix()[range]));
+        }
+        let reads = self.slice_reads.get();
+        self.slice_reads.set(reads.saturating_add(1));
+        if reads < SLICE_READS_MAX {
+            return Ok(match self.layer.read(at, to_usize(line.len), "slice")? {
+                Bytes::Copied(buffer) => Cow::Owned(buffer.bytes().to_vec()),
+                Bytes::Mapped { from, len } => Cow::Borrowed(self.layer.mapped(from, len)),
+            });
+        }
+        let payload = self.payload()?;
+        payload.get(range).map(Cow::Borrowed).ok_or_else(|| self.corrupt(at, "slice"))
+    }
+
+    /// The whole payload, not verified: each slice in it has its own check.
+    fn payload(&self) -> Result<&[u8]> {
+        let held = once(&self.payload, || {
+            self.held(self.payload_at(), self.record.head.content.payload_len, "payload")
+        });
+        Ok(self.view(held?))
+    }
+
+    /// The directory and payload as they lie in the file, every part of them verified: what a copy
+    /// into another record needs.
+    pub(crate) fn content(&self) -> Result<Vec<u8>> {
+        self.body()?;
+        for line in self.lines()? {
+            self.load_slice(&line)?;
+        }
+        let content = &self.record.head.content;
+        let len = usize::try_from(content.len()).unwrap_or(usize::MAX);
+        let bytes = self.layer.read(self.content_at(), len, "content")?;
+        Ok(self.layer.view(&bytes).to_vec())
+    }
+
+    fn content_at(&self) -> u64 {
+        self.record.head.content_at(self.record.slot.place.offset())
+    }
+
+    fn payload_at(&self) -> u64 {
+        self.content_at().saturating_add(self.record.head.content.directory_len.into())
+    }
+
+    fn prefix(&self) -> &[u8] {
+        self.layer.view(&self.record.prefix)
+    }
+
+    /// Where in the prefix a range of the file is, if it was read with it.
+    fn in_prefix(&self, at: u64, len: u32) -> Option<Range<usize>> {
+        let from = usize::try_from(at.checked_sub(self.record.slot.place.offset())?).ok()?;
+        let range = from..from.checked_add(to_usize(len))?;
+        (range.end <= self.prefix().len()).then_some(range)
+    }
+
+    fn held(&self, at: u64, len: u32, what: &'static str) -> Result<Held> {
+        match self.in_prefix(at, len) {
+            Some(range) => Ok(Held::Prefix(range)),
+            None => self.layer.read(at, to_usize(len), what).map(Held::Read),
+        }
+    }
+
+    fn proved(&self, at: u64, len: u32, check: u32, what: &'static str) -> Result<Held> {
+        let held = self.held(at, len, what)?;
+        if crc32c::crc32c(self.view(&held)) != check {
+            return Err(self.corrupt(at, what));
+        }
+        Ok(held)
+    }
+
+    fn view<'a>(&'a self, held: &'a Held) -> &'a [u8] {
+        match held {
+            Held::Prefix(range) => self.prefix().get(range.clone()).unwrap_or_default(),
+            Held::Read(bytes) => self.layer.view(bytes),
+        }
+    }
+
+    fn corrupt(&self, at: u64, what: &'static str) -> Error {
+        self.layer.count_damage();
+        Error::corrupt(&self.layer.path, at, what)
+    }
+}
+
+/// Like `OnceCell::get_or_try_init`, which is not stable yet.
+fn once(cell: &OnceCell<Held>, load: impl FnOnce() -> Result<Held>) -> Result<&Held> {
+    if let Some(held) = cell.get() {
+        return Ok(held);
+    }
+    let held = load()?;
+    Ok(cell.get_or_init(|| held))
+}
+
+fn to_usize(len: u32) -> usize {
+    // No supported target has a `usize` of less than 32 bits.
+    usize::try_from(len).unwrap_or(usize::MAX)
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("key", &self.key())
+            .field("token_len", &self.token().len())
+            .field("body_len", &self.body_len())
+            .field("slices", &self.slice_count())
+            .finish_non_exhaustive()
+    }
+}

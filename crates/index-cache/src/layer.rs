@@ -1,0 +1,371 @@
+//! One open file at one snapshot: finds records and reads ranges, and believes nothing unchecked.
+//!
+//! Every range is compared with the snapshot's `end` before memory is taken for it, so no length
+//! in a hostile file leads to an allocation larger than the file.
+
+use crate::buffers::{Buffer, Pool};
+use crate::error::{Error, Result};
+use crate::hash::hash;
+use crate::header::{Header, Pointer, Slots, Verdict};
+use crate::layout::{HEAD_LEN, HEADERS_LEN, PAGE_LEN};
+use crate::medium::{Disk, Map, Medium, Residence};
+use crate::options::ReadMode;
+use crate::pages::{self, Page};
+use crate::record::Head;
+use crate::slot::{Place, Slot};
+use crate::tree::{LoadedPage, PageSource, Tree};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Values longer than this are mapped in [`ReadMode::Auto`].
+const MAP_FROM: usize = 64 << 10;
+/// Records up to this long are read whole in one go: a second read costs more than the copy.
+const WHOLE_MAX: u64 = 16 << 10;
+/// Reads of a front are at least this long.
+const FRONT_MIN: u64 = 512;
+/// A slot that fails its check while its file is open may be half written: look again.
+const HEADER_TRIES: usize = 4;
+
+/// One file at one snapshot.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    pub(crate) path: PathBuf,
+    pub(crate) header: Header,
+    pub(crate) mode: ReadMode,
+    medium: Box<dyn Medium>,
+    map: Option<Map>,
+    tree: Tree,
+    /// The last durable snapshot, when the current one was not synced: what a power cut took from
+    /// the current one may still be found here.
+    fallback: Option<Tree>,
+    pool: Arc<Pool>,
+    damaged: AtomicU64,
+}
+
+/// What opening a path found.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    Ready(Box<Layer>),
+    Not(Status),
+}
+
+/// The state of a file, as far as opening can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// In use.
+    Ready,
+    /// There is no such file: counts as empty, the first commit creates it.
+    Absent,
+    /// Not a file of this family: counts as empty and is never written.
+    Foreign,
+    /// Written by a later version of this crate: counts as empty and is never written.
+    NewerFormat,
+    /// Written under another schema tag: counts as empty, the next commit replaces it.
+    OtherSchema,
+    /// Both header slots are damaged: counts as empty, the next commit replaces it.
+    Damaged,
+}
+
+/// A record whose head, key and token passed their check.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) slot: Slot,
+    pub(crate) head: Head,
+    /// The record's first bytes, at least up to the end of the token.
+    pub(crate) prefix: Bytes,
+}
+
+/// Bytes of the file.
+#[derive(Debug)]
+pub(crate) enum Bytes {
+    Copied(Buffer),
+    Mapped { from: usize, len: usize },
+}
+
+impl Layer {
+    /// Opens `path` at its newest snapshot.
+    pub(crate) fn open(
+        disk: &dyn Disk,
+        path: &Path,
+        schema: &[u8; 32],
+        mode: ReadMode,
+        pool: &Arc<Pool>,
+    ) -> Result<Opened> {
+        match disk.open(path) {
+            Ok(medium) => Self::from_medium(medium, path, schema, mode, pool),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Opened::Not(Status::Absent)),
+            Err(error) => Err(Error::io("open", path, error)),
+        }
+    }
+
+    /// Reads the newest snapshot of an open file.
+    pub(crate) fn from_medium(
+        medium: Box<dyn Medium>,
+        path: &Path,
+        schema: &[u8; 32],
+        mode: ReadMode,
+        pool: &Arc<Pool>,
+    ) -> Result<Opened> {
+        let slots = read_slots(&*medium, path)?;
+        let header = match slots.verdict() {
+            Verdict::Current(header) => header,
+            Verdict::Foreign => return Ok(Opened::Not(Status::Foreign)),
+            Verdict::Newer => return Ok(Opened::Not(Status::NewerFormat)),
+            Verdict::Damaged => return Ok(Opened::Not(Status::Damaged)),
+        };
+        if header.schema != *schema {
+            return Ok(Opened::Not(Status::OtherSchema));
+        }
+        let fallback = fallback_of(&slots, &header).map(Tree::new);
+        let mode = effective(mode, &*medium);
+        let map = if mode == ReadMode::Pread { None } else { map(&*medium, &header, path)? };
+        let mode = if map.is_some() { mode } else { ReadMode::Pread };
+        let tree = Tree::new(&header);
+        let (path, pool) = (path.to_path_buf(), Arc::clone(pool));
+        let damaged = AtomicU64::new(0);
+        let layer = Self { path, header, mode, medium, map, tree, fallback, pool, damaged };
+        Ok(Opened::Ready(Box::new(layer)))
+    }
+
+    /// The record of `key`, or none; damage on the way is a miss that is counted.
+    pub(crate) fn find(&self, key: &str) -> Result<Found> {
+        let hash = hash(&self.header.hash_key, key);
+        let trees = [Some(&self.tree), self.fallback.as_ref()];
+        for tree in trees.into_iter().flatten() {
+            match self.find_in(tree, hash, key) {
+                Err(error) if error.is_corrupt() => self.count_damage(),
+                Ok(Some(record)) => return Ok(Found::Record(record)),
+                Ok(None) => return Ok(Found::Nothing),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Found::Damaged)
+    }
+
+    fn find_in(&self, tree: &Tree, hash: u32, key: &str) -> Result<Option<Record>> {
+        for slot in pages::candidates(tree.leaf_for(self, hash)?, hash) {
+            let record = self.record(slot)?;
+            if self.key_bytes(&record) == key.as_bytes() {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads and proves the record that a slot names.
+    pub(crate) fn record(&self, slot: Slot) -> Result<Record> {
+        let offset = slot.place.offset();
+        let mut prefix = self.prefix(slot.place)?;
+        let corrupt = || Error::corrupt(&self.path, offset, "record head");
+        let head = Head::decode(self.view(&prefix)).ok_or_else(corrupt)?;
+        if self.view(&prefix).len() < head.named_len() {
+            prefix = self.read(offset, head.named_len(), "record head")?;
+        }
+        if crc32c::crc32c(&self.view(&prefix)[..head.named_len()]) != slot.check {
+            return Err(corrupt());
+        }
+        Ok(Record { slot, head, prefix })
+    }
+
+    fn prefix(&self, place: Place) -> Result<Bytes> {
+        let offset = place.offset();
+        let left = self.header.end.saturating_sub(offset);
+        let whole = place.span();
+        let wanted = if self.mode == ReadMode::Mapped || whole <= WHOLE_MAX {
+            whole
+        } else {
+            place.front().max(FRONT_MIN)
+        };
+        let len = usize::try_from(wanted.min(left)).unwrap_or(0);
+        if len < HEAD_LEN {
+            return Err(Error::corrupt(&self.path, offset, "record head"));
+        }
+        self.read(offset, len, "record head")
+    }
+
+    pub(crate) fn key_bytes<'a>(&'a self, record: &'a Record) -> &'a [u8] {
+        &self.view(&record.prefix)[record.head.key()]
+    }
+
+    /// Reads `len` bytes at `offset`; they must lie inside the snapshot.
+    pub(crate) fn read(&self, offset: u64, len: usize, what: &'static str) -> Result<Bytes> {
+        let end = offset.checked_add(crate::put::wide(len));
+        if end.is_none_or(|end| end > self.header.end) {
+            return Err(Error::corrupt(&self.path, offset, what));
+        }
+        if self.map.is_some() && (self.mode == ReadMode::Mapped || len > MAP_FROM) {
+            let from = usize::try_from(offset).unwrap_or(usize::MAX);
+            return Ok(Bytes::Mapped { from, len });
+        }
+        let mut buffer = self.pool.take(len);
+        self.fill(buffer.bytes_mut(), offset, what)?;
+        Ok(Bytes::Copied(buffer))
+    }
+
+    /// Reads into the caller's memory; the range must lie inside the snapshot.
+    pub(crate) fn fill(&self, bytes: &mut [u8], offset: u64, what: &'static str) -> Result<()> {
+        self.medium.read_exact_at(bytes, offset).map_err(|error| match error.kind() {
+            // The snapshot was inside the file when it was opened: somebody has cut it since.
+            ErrorKind::UnexpectedEof => Error::corrupt(&self.path, offset, what),
+            _ => Error::io("read", &self.path, error),
+        })
+    }
+
+    pub(crate) fn view<'a>(&'a self, bytes: &'a Bytes) -> &'a [u8] {
+        match bytes {
+            Bytes::Copied(buffer) => buffer.bytes(),
+            Bytes::Mapped { from, len } => self.mapped(*from, *len),
+        }
+    }
+
+    /// A range that [`Layer::read`] has found to be inside the snapshot.
+    pub(crate) fn mapped(&self, from: usize, len: usize) -> &[u8] {
+        let map = self.map.as_ref().map(Map::bytes).unwrap_or_default();
+        map.get(from..from.saturating_add(len)).unwrap_or_default()
+    }
+
+    /// Notes that something read from this file was not what was written.
+    pub(crate) fn count_damage(&self) {
+        self.damaged.fetch_add(1, Relaxed);
+    }
+
+    /// How often damage was met since the file was opened.
+    pub(crate) fn damage(&self) -> u64 {
+        self.damaged.load(Relaxed)
+    }
+
+    /// The slots of leaf number `index`, and where the leaf is.
+    pub(crate) fn leaf(&self, index: u32) -> Result<&Page> {
+        self.tree.leaf(self, index)
+    }
+
+    /// Like [`Layer::leaf`], but the last durable snapshot's where the current one is damaged, and
+    /// empty where both are: what a writer builds on.
+    pub(crate) fn leaf_or_older(&self, index: u32) -> Result<Vec<Slot>> {
+        match self.tree.leaf(self, index) {
+            Err(error) if error.is_corrupt() => Ok(self.older_leaf(index)),
+            outcome => Ok(pages::slots(outcome?).collect()),
+        }
+    }
+
+    fn older_leaf(&self, index: u32) -> Vec<Slot> {
+        self.count_damage();
+        let Some(older) = self.fallback.as_ref() else { return Vec::new() };
+        // The older index may have had fewer leaves: take from it what belongs here.
+        let first = (u64::from(index) << 32) / u64::from(self.tree.leaves);
+        let hash = u32::try_from(first).unwrap_or(0);
+        let Ok(page) = older.leaf_for(self, hash) else { return Vec::new() };
+        let mine = |slot: &Slot| pages::leaf_of(slot.hash, self.tree.leaves) == index;
+        pages::slots(page).filter(mine).collect()
+    }
+
+    pub(crate) fn leaf_pointer(&self, index: u32) -> Result<Pointer> {
+        self.tree.pointer(self, index)
+    }
+
+    pub(crate) fn leaf_is_loaded(&self, index: u32) -> bool {
+        self.mode == ReadMode::Mapped || self.tree.is_loaded(self, index)
+    }
+
+    pub(crate) fn medium(&self) -> &dyn Medium {
+        &*self.medium
+    }
+
+    pub(crate) fn file_len(&self) -> Result<u64> {
+        self.medium.len().map_err(|error| Error::io("read the length of", &self.path, error))
+    }
+}
+
+/// What looking for a key gave.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Record(Record),
+    Nothing,
+    /// The key may have been here; its leaf or record is damaged.
+    Damaged,
+}
+
+impl PageSource for Layer {
+    fn load(&self, pointer: Pointer, what: &'static str) -> Result<LoadedPage> {
+        let bytes = self.read(pointer.offset, PAGE_LEN, what)?;
+        let view = self.view(&bytes);
+        if crc32c::crc32c(view) != pointer.check {
+            return Err(Error::corrupt(&self.path, pointer.offset, what));
+        }
+        Ok(match bytes {
+            Bytes::Mapped { from, .. } => LoadedPage::Mapped(from),
+            Bytes::Copied(_) => LoadedPage::Copied(boxed(view)),
+        })
+    }
+
+    fn view<'a>(&'a self, page: &'a LoadedPage) -> &'a Page {
+        static EMPTY: Page = [0; PAGE_LEN];
+        match page {
+            LoadedPage::Copied(page) => page,
+            LoadedPage::Mapped(from) => {
+                let map = self.map.as_ref().map(Map::bytes).unwrap_or_default();
+                map.get(*from..).and_then(<[u8]>::first_chunk).unwrap_or(&EMPTY)
+            }
+        }
+    }
+}
+
+fn boxed(bytes: &[u8]) -> Box<Page> {
+    let mut page = Box::new([0; PAGE_LEN]);
+    page.copy_from_slice(bytes);
+    page
+}
+
+/// Reads both header slots, again when one looks half written.
+pub(crate) fn read_slots(medium: &dyn Medium, path: &Path) -> Result<Slots> {
+    let mut tries = 1;
+    loop {
+        let slots = read_slots_once(medium).map_err(|error| Error::io("read", path, error))?;
+        if tries == HEADER_TRIES || !slots.slots.contains(&crate::header::Slot::Damaged) {
+            return Ok(slots);
+        }
+        tries += 1;
+    }
+}
+
+fn read_slots_once(medium: &dyn Medium) -> io::Result<Slots> {
+    // The length is read after the headers: a commit between the two only makes the file longer.
+    let mut bytes = [0; HEADERS_LEN];
+    match medium.read_exact_at(&mut bytes, 0) {
+        Ok(()) => Ok(Slots::decode(&bytes, medium.len()?)),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => read_short(medium),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_short(medium: &dyn Medium) -> io::Result<Slots> {
+    let len = medium.len()?;
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0).min(HEADERS_LEN)];
+    medium.read_exact_at(&mut bytes, 0)?;
+    Ok(Slots::decode(&bytes, len))
+}
+
+fn fallback_of<'a>(slots: &'a Slots, current: &Header) -> Option<&'a Header> {
+    let (_, older) = *slots.valid().get(1)?;
+    let usable = !current.synced
+        && older.file_id == current.file_id
+        && older.hash_key == current.hash_key
+        && older.end <= current.end;
+    usable.then_some(older)
+}
+
+/// The mode that will really be used.
+fn effective(mode: ReadMode, medium: &dyn Medium) -> ReadMode {
+    let can_map = cfg!(all(target_pointer_width = "64", not(windows)));
+    if mode == ReadMode::Pread || !can_map || medium.residence() != Residence::Local {
+        return ReadMode::Pread;
+    }
+    mode
+}
+
+fn map(medium: &dyn Medium, header: &Header, path: &Path) -> Result<Option<Map>> {
+    medium.map(header.end).map_err(|error| Error::io("map", path, error))
+}

@@ -1,0 +1,377 @@
+//! One record: a head, a key, a token, and the content they describe.
+//!
+//! ```text
+//! | head 48 | key | token |   content: | directory | names | body | slices apart | padding
+//!  \___ slot's check ____/             \_ its check _/\ its _/\_ a check each _/
+//! ```
+//!
+//! Four checksums instead of one, so that a token, a directory, a body or one slice can each be
+//! read and proved without touching the others. The head names where the content is: usually right
+//! behind it, but a record that only brings a new token points back to the content of an older
+//! record of the same file.
+//!
+//! Bytes in, answer out: this module does no I/O.
+
+use crate::layout as at;
+use crate::layout::{ALIGN, HEAD_LEN, SLICE_ENTRY_LEN};
+use crate::put::{Part, Put, wide};
+use crate::slot::Place;
+
+/// First bytes of every record, for people with a hex dump.
+pub(crate) const MAGIC: [u8; 4] = *b"ixr\x01";
+
+/// What a record says about its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// There is content.
+    Content = 1,
+    /// The registry said that there is no such name.
+    Negative = 2,
+    /// Removed here, although a read-only base below may still have it.
+    Removed = 3,
+}
+
+impl Kind {
+    fn decode(byte: u8) -> Option<Self> {
+        [Self::Content, Self::Negative, Self::Removed].into_iter().find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// A decoded record head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) kind: Kind,
+    pub(crate) key_len: u16,
+    pub(crate) token_len: u16,
+    pub(crate) content: Content,
+}
+
+/// The part of a head that describes the content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Content {
+    pub(crate) slices: u32,
+    pub(crate) directory_len: u32,
+    pub(crate) directory_check: u32,
+    pub(crate) body_len: u32,
+    pub(crate) body_check: u32,
+    /// Body and slices apart.
+    pub(crate) payload_len: u32,
+    /// Offset in the file; zero when the content follows the token.
+    pub(crate) at: u64,
+}
+
+impl Content {
+    /// Directory and payload, in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        u64::from(self.directory_len) + u64::from(self.payload_len)
+    }
+}
+
+impl Head {
+    /// Decodes a head; none when a field has a value that no writer of this version writes.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..HEAD_LEN)?;
+        if at::RECORD_MAGIC.of(bytes) != MAGIC || at::CODEC.u8(bytes) != 0 {
+            return None;
+        }
+        let content = Content {
+            slices: at::SLICES.u32(bytes),
+            directory_len: at::DIRECTORY_LEN.u32(bytes),
+            directory_check: at::DIRECTORY_CHECK.u32(bytes),
+            body_len: at::BODY_LEN.u32(bytes),
+            body_check: at::BODY_CHECK.u32(bytes),
+            payload_len: at::PAYLOAD_LEN.u32(bytes),
+            at: at::CONTENT_AT.u64(bytes),
+        };
+        let key_len = at::KEY_LEN.u16(bytes);
+        let token_len = at::TOKEN_LEN.u16(bytes);
+        let kind = Kind::decode(at::KIND.u8(bytes))?;
+        (content.body_len <= content.payload_len).then_some(Self {
+            kind,
+            key_len,
+            token_len,
+            content,
+        })
+    }
+
+    fn encode(&self, bytes: &mut [u8]) {
+        at::RECORD_MAGIC.put(bytes, &MAGIC);
+        at::KIND.put(bytes, &[self.kind as u8]);
+        at::KEY_LEN.put(bytes, &self.key_len.to_le_bytes());
+        at::TOKEN_LEN.put(bytes, &self.token_len.to_le_bytes());
+        at::SLICES.put(bytes, &self.content.slices.to_le_bytes());
+        at::DIRECTORY_LEN.put(bytes, &self.content.directory_len.to_le_bytes());
+        at::DIRECTORY_CHECK.put(bytes, &self.content.directory_check.to_le_bytes());
+        at::BODY_LEN.put(bytes, &self.content.body_len.to_le_bytes());
+        at::BODY_CHECK.put(bytes, &self.content.body_check.to_le_bytes());
+        at::PAYLOAD_LEN.put(bytes, &self.content.payload_len.to_le_bytes());
+        at::CONTENT_AT.put(bytes, &self.content.at.to_le_bytes());
+    }
+
+    /// Bytes that the slot's check covers: head, key and token.
+    pub(crate) fn named_len(&self) -> usize {
+        HEAD_LEN + usize::from(self.key_len) + usize::from(self.token_len)
+    }
+
+    /// Where the key is, from the record's first byte.
+    pub(crate) fn key(&self) -> std::ops::Range<usize> {
+        HEAD_LEN..HEAD_LEN + usize::from(self.key_len)
+    }
+
+    /// Where the token is, from the record's first byte.
+    pub(crate) fn token(&self) -> std::ops::Range<usize> {
+        self.key().end..self.named_len()
+    }
+
+    /// Where the content starts in the file, for a record at `offset`.
+    pub(crate) fn content_at(&self, offset: u64) -> u64 {
+        match self.content.at {
+            0 => offset.saturating_add(wide(self.named_len())),
+            elsewhere => elsewhere,
+        }
+    }
+}
+
+/// A record in a buffer that is not yet part of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoded {
+    /// First byte, from the buffer's start.
+    pub(crate) at: usize,
+    front: u64,
+    span: u64,
+    pub(crate) check: u32,
+    elsewhere: bool,
+}
+
+impl Encoded {
+    /// The slot's place when the buffer's start becomes `base` in the file.
+    pub(crate) fn place(&self, base: u64) -> Place {
+        Place::new(base + wide(self.at), self.front, self.span, self.elsewhere)
+    }
+
+    /// First byte after the record, if the buffer's start becomes `base`.
+    pub(crate) fn end(&self, base: u64) -> u64 {
+        base + wide(self.at) + self.span
+    }
+}
+
+/// Appends a record with the content of `put`. The caller has checked `put`.
+pub(crate) fn append_put(log: &mut Vec<u8>, key: &str, put: &Put<'_>) -> Encoded {
+    let directory = Directory::build(put);
+    let apart = put.slices.iter().filter_map(|slice| match slice.part {
+        Part::Apart(bytes) => Some(bytes),
+        Part::InBody(_) => None,
+    });
+    let content = Content {
+        slices: narrow(put.slices.len()),
+        directory_len: narrow(directory.len()),
+        directory_check: crc32c::crc32c(&directory),
+        body_len: narrow(put.body.len()),
+        body_check: crc32c::crc32c(put.body),
+        payload_len: narrow(put.body.len() + apart.clone().map(<[u8]>::len).sum::<usize>()),
+        at: 0,
+    };
+    let parts = [&directory, put.body].into_iter().chain(apart);
+    append(log, Kind::Content, key, put.token, content, parts)
+}
+
+/// Appends a record without content.
+pub(crate) fn append_bare(log: &mut Vec<u8>, kind: Kind, key: &str, token: &[u8]) -> Encoded {
+    append(log, kind, key, token, Content::default(), [])
+}
+
+/// Appends a record of `kind` whose content stays where `content.at` says.
+pub(crate) fn append_touch(
+    log: &mut Vec<u8>,
+    kind: Kind,
+    key: &str,
+    token: &[u8],
+    content: Content,
+) -> Encoded {
+    append(log, kind, key, token, content, [])
+}
+
+/// Appends a record whose content bytes are at hand.
+pub(crate) fn append_copy(
+    log: &mut Vec<u8>,
+    kind: Kind,
+    key: &str,
+    token: &[u8],
+    content: Content,
+    bytes: &[u8],
+) -> Encoded {
+    append(log, kind, key, token, Content { at: 0, ..content }, [bytes])
+}
+
+/// Appends the record at `at` of the same buffer again, under another token.
+pub(crate) fn retoken(log: &mut Vec<u8>, at: usize, token: &[u8]) -> Option<Encoded> {
+    let head = Head::decode(log.get(at..)?)?;
+    let key = String::from_utf8(log.get(at..)?.get(head.key())?.to_vec()).ok()?;
+    let from = at + head.named_len();
+    let content = log.get(from..from + usize::try_from(head.content.len()).ok()?)?.to_vec();
+    Some(append_copy(log, head.kind, &key, token, head.content, &content))
+}
+
+fn append<'a>(
+    log: &mut Vec<u8>,
+    kind: Kind,
+    key: &str,
+    token: &[u8],
+    content: Content,
+    parts: impl IntoIterator<Item = &'a [u8]>,
+) -> Encoded {
+    pad(log);
+    let at = log.len();
+    let elsewhere = content.at != 0;
+    let (directory_len, content_len) = (u64::from(content.directory_len), content.len());
+    let head = Head { kind, key_len: short(key.len()), token_len: short(token.len()), content };
+    log.resize(at + HEAD_LEN, 0);
+    head.encode(&mut log[at..]);
+    log.extend_from_slice(key.as_bytes());
+    log.extend_from_slice(token);
+    let check = crc32c::crc32c(&log[at..]);
+    parts.into_iter().for_each(|part| log.extend_from_slice(part));
+    pad(log);
+    let named = wide(head.named_len());
+    let front = if elsewhere { named } else { named + directory_len };
+    Encoded { at, front, span: named + content_len, check, elsewhere }
+}
+
+fn pad(log: &mut Vec<u8>) {
+    log.resize(wide(log.len()).next_multiple_of(ALIGN).try_into().unwrap_or(log.len()), 0);
+}
+
+fn narrow(len: usize) -> u32 {
+    // `Put::check` refused everything longer.
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+fn short(len: usize) -> u16 {
+    // `check_name` refused everything longer.
+    u16::try_from(len).unwrap_or(u16::MAX)
+}
+
+/// One line of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) flags: u16,
+    /// From the payload's first byte.
+    pub(crate) at: u32,
+    pub(crate) len: u32,
+    pub(crate) check: u32,
+}
+
+/// The directory of a record: fixed-width entries, then the names in the same order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Directory<'a> {
+    entries: &'a [u8],
+    names: &'a [u8],
+}
+
+impl<'a> Directory<'a> {
+    /// Splits a directory of `slices` lines; none when it is too short for them.
+    pub(crate) fn decode(bytes: &'a [u8], slices: u32) -> Option<Self> {
+        let entries_len = usize::try_from(slices).ok()?.checked_mul(SLICE_ENTRY_LEN)?;
+        let (entries, names) = bytes.split_at_checked(entries_len)?;
+        Some(Self { entries, names })
+    }
+
+    /// The lines in the order they were stored; ends early where a name is not inside the bytes or
+    /// not UTF-8.
+    pub(crate) fn lines(self) -> impl Iterator<Item = Line<'a>> {
+        let mut names = self.names;
+        self.entries.chunks_exact(SLICE_ENTRY_LEN).map_while(move |entry| {
+            let name_len = usize::from(at::SLICE_NAME_LEN.u16(entry));
+            let (name, rest) = names.split_at_checked(name_len)?;
+            names = rest;
+            Some(Line {
+                name: str::from_utf8(name).ok()?,
+                flags: at::SLICE_FLAGS.u16(entry),
+                at: at::SLICE_AT.u32(entry),
+                len: at::SLICE_LEN.u32(entry),
+                check: at::SLICE_CHECK.u32(entry),
+            })
+        })
+    }
+
+    /// The line called `name`. Names are compared as bytes; most differ in length or first byte.
+    pub(crate) fn find(self, name: &str) -> Option<Line<'a>> {
+        let mut names = self.names;
+        for entry in self.entries.chunks_exact(SLICE_ENTRY_LEN) {
+            let (this, rest) = names.split_at_checked(at::SLICE_NAME_LEN.u16(entry).into())?;
+            names = rest;
+            if this == name.as_bytes() {
+                return Some(Line {
+                    name: str::from_utf8(this).ok()?,
+                    flags: at::SLICE_FLAGS.u16(entry),
+                    at: at::SLICE_AT.u32(entry),
+                    len: at::SLICE_LEN.u32(entry),
+                    check: at::SLICE_CHECK.u32(entry),
+                });
+            }
+        }
+        None
+    }
+
+    fn build(put: &Put<'_>) -> Vec<u8> {
+        let mut bytes = vec![0; put.slices.len() * SLICE_ENTRY_LEN];
+        let mut apart = put.body.len();
+        for (slice, entry) in put.slices.iter().zip(bytes.chunks_exact_mut(SLICE_ENTRY_LEN)) {
+            let (from, data) = match &slice.part {
+                Part::InBody(range) => (range.start, &put.body[range.clone()]),
+                Part::Apart(data) => (apart, *data),
+            };
+            if matches!(slice.part, Part::Apart(_)) {
+                apart += data.len();
+            }
+            at::SLICE_AT.put(entry, &narrow(from).to_le_bytes());
+            at::SLICE_LEN.put(entry, &narrow(data.len()).to_le_bytes());
+            at::SLICE_CHECK.put(entry, &crc32c::crc32c(data).to_le_bytes());
+            at::SLICE_NAME_LEN.put(entry, &short(slice.name.len()).to_le_bytes());
+            at::SLICE_FLAGS.put(entry, &slice.flags.to_le_bytes());
+        }
+        put.slices.iter().for_each(|slice| bytes.extend_from_slice(slice.name.as_bytes()));
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_directory_gives_back_names_flags_and_ranges() {
+        let put =
+            Put::new().body(b"abcdef").slice_in_body("x", 7, 1..3).slice("longer", 8, b"apart");
+        let bytes = Directory::build(&put);
+        let directory = Directory::decode(&bytes, 2).unwrap();
+        let lines: Vec<_> = directory.lines().map(|l| (l.name, l.flags, l.at, l.len)).collect();
+        assert_eq!(lines, [("x", 7, 1, 2), ("longer", 8, 6, 5)]);
+        assert_eq!(directory.find("longer").unwrap().check, crc32c::crc32c(b"apart"));
+        assert_eq!(directory.find("lon"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_decoded_or_refused(bytes: Vec<u8>, slices in 0_u32..9) {
+            let _ = Head::decode(&bytes);
+            if let Some(directory) = Directory::decode(&bytes, slices) {
+                prop_assert!(directory.lines().count() <= 8);
+                prop_assert!(directory.find("no such name").is_none());
+            }
+        }
+
+        #[test]
+        fn a_head_survives_its_encoding(key in ".{0,20}", token: Vec<u8>, body: Vec<u8>) {
+            let mut log = Vec::new();
+            let encoded = append_put(&mut log, &key, &Put::new().token(&token).body(&body));
+            let head = Head::decode(&log[encoded.at..]).unwrap();
+            prop_assert_eq!(&log[head.key()], key.as_bytes());
+            prop_assert_eq!(&log[head.token()], &token);
+            prop_assert_eq!(encoded.check, crc32c::crc32c(&log[..head.named_len()]));
+            prop_assert_eq!(&log[head.named_len()..][..body.len()], &body);
+        }
+    }
+}

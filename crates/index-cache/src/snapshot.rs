@@ -1,0 +1,110 @@
+//! A view of the cache that never changes: the writable file's snapshot over the read-only bases.
+
+use crate::entry::Entry;
+use crate::error::Result;
+use crate::layer::{Found, Layer, Status};
+use crate::record::Kind;
+use std::sync::Arc;
+
+/// The cache as it was at one moment.
+///
+/// Cheap to clone and to send to other threads; lookups take no lock. Commits and compactions, here
+/// or in other processes, do not change it. [`IndexCache::snapshot`](crate::IndexCache::snapshot)
+/// gives the current one.
+///
+/// # Examples
+///
+/// ```
+/// use index_cache::{Durability, IndexCache, Options, Put};
+///
+/// # fn main() -> Result<(), index_cache::Error> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// let cache = IndexCache::open(folder.path().join("index-v1.ixc"), Options::new())?;
+/// let before = cache.snapshot();
+/// let mut batch = cache.batch();
+/// batch.put("serde", &Put::new().body(b"new"))?;
+/// batch.commit(Durability::Fast)?;
+/// assert!(before.get("serde")?.is_none());
+/// assert!(cache.snapshot().get("serde")?.is_some());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    inner: Arc<Layers>,
+}
+
+/// The files of a snapshot, the writable one first.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    pub(crate) status: Vec<Status>,
+    /// In lookup order; only those that are [`Status::Ready`].
+    pub(crate) ready: Vec<Arc<Layer>>,
+}
+
+impl Layers {
+    /// The writable file, when there is one.
+    pub(crate) fn top(&self) -> Option<&Arc<Layer>> {
+        match self.status.first() {
+            Some(Status::Ready) => self.ready.first(),
+            _ => None,
+        }
+    }
+
+    /// The read-only files.
+    pub(crate) fn bases(&self) -> &[Arc<Layer>] {
+        &self.ready[usize::from(self.top().is_some())..]
+    }
+}
+
+impl Snapshot {
+    pub(crate) fn new(layers: Layers) -> Self {
+        Self { inner: Arc::new(layers) }
+    }
+
+    pub(crate) fn layers(&self) -> &Layers {
+        &self.inner
+    }
+
+    /// Looks `key` up.
+    ///
+    /// Damage on the way counts as a miss and is counted in
+    /// [`Stats::damaged_reads`](crate::Stats::damaged_reads); a damaged layer is not looked
+    /// through, because it may have held a newer answer than the layers below.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_io`](crate::Error::is_io) when the file cannot be read.
+    pub fn get(&self, key: &str) -> Result<Option<Entry>> {
+        find(&self.inner.ready, key)
+    }
+
+    /// Returns true when there is an entry for `key`, negative ones included.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Snapshot::get`].
+    pub fn contains(&self, key: &str) -> Result<bool> {
+        for layer in &self.inner.ready {
+            match layer.find(key)? {
+                Found::Record(record) => return Ok(record.head.kind != Kind::Removed),
+                Found::Damaged => return Ok(false),
+                Found::Nothing => {}
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Looks `key` up in `layers`, the first answer counts.
+pub(crate) fn find(layers: &[Arc<Layer>], key: &str) -> Result<Option<Entry>> {
+    for layer in layers {
+        match layer.find(key)? {
+            Found::Record(record) if record.head.kind == Kind::Removed => return Ok(None),
+            Found::Record(record) => return Ok(Some(Entry::new(Arc::clone(layer), record))),
+            Found::Damaged => return Ok(None),
+            Found::Nothing => {}
+        }
+    }
+    Ok(None)
+}

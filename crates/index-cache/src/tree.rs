@@ -1,0 +1,118 @@
+//! The way from a header to a slot: branch page, leaf page, each proved by the pointer above it.
+//!
+//! Pages are loaded at most once per open file and only when a key needs them, which keeps opening
+//! at one read whatever the number of entries.
+
+use crate::error::Result;
+use crate::header::{Header, Pointer};
+use crate::layout::{FANOUT, PAGE_LEN};
+use crate::pages::{self, Page};
+use std::sync::OnceLock;
+
+/// The index of one snapshot.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    pub(crate) leaves: u32,
+    branches: Vec<Branch>,
+}
+
+#[derive(Debug)]
+struct Branch {
+    pointer: Pointer,
+    children: OnceLock<Vec<Leaf>>,
+}
+
+#[derive(Debug)]
+struct Leaf {
+    pointer: Pointer,
+    page: OnceLock<LoadedPage>,
+}
+
+/// A page that passed its check.
+#[derive(Debug)]
+pub(crate) enum LoadedPage {
+    Copied(Box<Page>),
+    /// At this offset of the layer's map.
+    Mapped(usize),
+}
+
+/// Where pages come from. Implemented by the layer, which owns file and map.
+pub(crate) trait PageSource {
+    /// Reads the page and compares it with the pointer's check.
+    fn load(&self, pointer: Pointer, what: &'static str) -> Result<LoadedPage>;
+
+    fn view<'a>(&'a self, page: &'a LoadedPage) -> &'a Page;
+}
+
+static EMPTY: Page = [0; PAGE_LEN];
+
+impl Tree {
+    pub(crate) fn new(header: &Header) -> Self {
+        let branch = |pointer: &Pointer| Branch { pointer: *pointer, children: OnceLock::new() };
+        Self { leaves: header.leaves, branches: header.branches.iter().map(branch).collect() }
+    }
+
+    /// The leaf that `hash` belongs to.
+    pub(crate) fn leaf_for<'a>(
+        &'a self,
+        source: &'a impl PageSource,
+        hash: u32,
+    ) -> Result<&'a Page> {
+        self.leaf(source, pages::leaf_of(hash, self.leaves))
+    }
+
+    /// Leaf number `index`; a leaf that was never written is empty.
+    pub(crate) fn leaf<'a>(&'a self, source: &'a impl PageSource, index: u32) -> Result<&'a Page> {
+        let Some(leaf) = self.child(source, index)? else { return Ok(&EMPTY) };
+        if leaf.pointer.is_none() {
+            return Ok(&EMPTY);
+        }
+        let page = match leaf.page.get() {
+            Some(page) => page,
+            None => {
+                let loaded = source.load(leaf.pointer, "leaf page")?;
+                leaf.page.get_or_init(|| loaded)
+            }
+        };
+        Ok(source.view(page))
+    }
+
+    /// The pointer to leaf number `index`.
+    pub(crate) fn pointer(&self, source: &impl PageSource, index: u32) -> Result<Pointer> {
+        Ok(self.child(source, index)?.map_or(Pointer::NONE, |leaf| leaf.pointer))
+    }
+
+    /// True when reading the leaf costs no I/O.
+    pub(crate) fn is_loaded(&self, source: &impl PageSource, index: u32) -> bool {
+        matches!(self.child(source, index), Ok(Some(leaf)) if leaf.page.get().is_some())
+    }
+
+    fn child(&self, source: &impl PageSource, index: u32) -> Result<Option<&Leaf>> {
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        match self.branches.get(index / FANOUT) {
+            Some(branch) if !branch.pointer.is_none() => {
+                Ok(branch.children(source)?.get(index % FANOUT))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Branch {
+    fn children(&self, source: &impl PageSource) -> Result<&[Leaf]> {
+        if let Some(children) = self.children.get() {
+            return Ok(children);
+        }
+        let loaded = source.load(self.pointer, "branch page")?;
+        let page = source.view(&loaded);
+        Ok(self.children.get_or_init(|| leaves_of(page)))
+    }
+}
+
+/// The leaves of a branch page, without the absent ones at its end.
+fn leaves_of(page: &Page) -> Vec<Leaf> {
+    let pointers: Vec<_> = (0..FANOUT).map(|index| pages::child(page, index)).collect();
+    let used = pointers.iter().rposition(|pointer| !pointer.is_none()).map_or(0, |last| last + 1);
+    let leaf = |pointer: &Pointer| Leaf { pointer: *pointer, page: OnceLock::new() };
+    pointers[..used].iter().map(leaf).collect()
+}

@@ -1,0 +1,3 @@
+//! The cache through its public interface.
+
+mod basics;
