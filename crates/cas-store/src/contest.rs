@@ -1,0 +1,148 @@
+//! The protocols' calls on real files: one object, one destination, and names nobody else uses.
+
+use std::cell::OnceCell;
+use std::io;
+
+use crate::destination::Destination;
+use crate::digest::{Digest, Executable};
+use crate::layout::{self, ObjectName};
+use crate::path;
+use crate::placed::{Quarantined, Tally};
+use crate::protocol::{Calls, Name};
+use crate::store::{Inner, make_folder};
+use crate::sys::{Dir, Seen, gone_is_fine};
+
+/// What an object must be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) digest: Digest,
+    pub(crate) executable: Executable,
+    /// `None` when the caller does not know.
+    pub(crate) size: Option<u64>,
+}
+
+/// One object and one name that it is, or becomes, known by.
+pub(crate) struct Contest<'a> {
+    store: &'a Inner,
+    tally: &'a Tally,
+    wanted: Wanted,
+    object: ObjectName,
+    dir: &'a Dir,
+    dest: &'a str,
+    scratch: OnceCell<String>,
+    aside: OnceCell<String>,
+}
+
+impl<'a> Contest<'a> {
+    /// About `dest`, a checked path in the destination's folder.
+    pub(crate) fn outside(place: &'a Destination, dest: &'a str, wanted: Wanted) -> Self {
+        Self::new(&place.shared.store, &place.tally, wanted, &place.shared.dir, dest)
+    }
+
+    /// About `dest`, a name in the store's own folder.
+    pub(crate) fn inside(store: &'a Inner, tally: &'a Tally, dest: &'a str, wanted: Wanted) -> Self {
+        Self::new(store, tally, wanted, &store.home, dest)
+    }
+
+    fn new(
+        store: &'a Inner,
+        tally: &'a Tally,
+        wanted: Wanted,
+        dir: &'a Dir,
+        dest: &'a str,
+    ) -> Self {
+        let object = ObjectName::new(&wanted.digest, wanted.executable);
+        let (scratch, aside) = (OnceCell::new(), OnceCell::new());
+        Self { store, tally, wanted, object, dir, dest, scratch, aside }
+    }
+
+    fn at(&self, name: Name) -> (&Dir, &str) {
+        match name {
+            Name::Object => (&self.store.objects, self.object.as_str()),
+            Name::Dest => (self.dir, self.dest),
+            Name::Scratch => (self.dir, self.scratch.get_or_init(|| self.beside())),
+            Name::Aside => (&self.store.home, self.aside.get_or_init(|| self.store.temporary())),
+        }
+    }
+
+    fn beside(&self) -> String {
+        match path::parent(self.dest) {
+            "" => self.store.names.next(),
+            parent => format!("{parent}/{}", self.store.names.next()),
+        }
+    }
+
+    fn link_once(&self, from: Name, to: Name) -> io::Result<()> {
+        let ((dir, name), (to_dir, to_name)) = (self.at(from), self.at(to));
+        dir.link(name, to_dir, to_name)
+    }
+
+    /// True when the shard's folder was gone and is there now.
+    fn restored_shard(&self) -> bool {
+        make_folder(&self.store.objects, self.object.shard(), &self.store.options).is_ok()
+    }
+}
+
+impl Calls for Contest<'_> {
+    fn link(&self, from: Name, to: Name) -> io::Result<()> {
+        match self.link_once(from, to) {
+            Err(error)
+                if to == Name::Object
+                    && error.kind() == io::ErrorKind::NotFound
+                    && self.restored_shard() =>
+            {
+                self.link_once(from, to)
+            }
+            other => other,
+        }
+    }
+
+    fn rename(&self, from: Name, to: Name) -> io::Result<()> {
+        let ((dir, name), (to_dir, to_name)) = (self.at(from), self.at(to));
+        dir.rename(name, to_dir, to_name)
+    }
+
+    fn unlink(&self, name: Name) -> io::Result<()> {
+        let (dir, name) = self.at(name);
+        dir.unlink(name)
+    }
+
+    fn stat(&self, name: Name) -> io::Result<Seen> {
+        let (dir, name) = self.at(name);
+        dir.stat(name)
+    }
+
+    fn trusts(&self, name: Name, seen: &Seen) -> io::Result<bool> {
+        let Wanted { digest, executable, size } = self.wanted;
+        if !self.store.looks_like(seen, &digest, executable, size) {
+            return Ok(false);
+        }
+        if !self.store.needs_hash(seen) {
+            return Ok(true);
+        }
+        let (dir, name) = self.at(name);
+        let (found, _) = Digest::of_reader(dir.open_file(name)?)?;
+        Ok(found == digest)
+    }
+
+    fn quarantine(&self, seen: &Seen) -> io::Result<()> {
+        let file = format!("{}{}", self.object.flat(), self.store.names.next());
+        let kept = format!("{}/{file}", layout::QUARANTINE);
+        gone_is_fine(self.rename_aside(&kept))?;
+        self.tally.quarantined(Quarantined {
+            digest: self.wanted.digest,
+            executable: self.wanted.executable,
+            file,
+            other_links: seen.links.saturating_sub(1),
+            inode: seen.inode,
+        });
+        Ok(())
+    }
+}
+
+impl Contest<'_> {
+    fn rename_aside(&self, kept: &str) -> io::Result<()> {
+        let (dir, name) = self.at(Name::Aside);
+        dir.rename(name, &self.store.home, kept)
+    }
+}

@@ -1,0 +1,421 @@
+//! A folder that files are placed in: by link when the store has them, by writing when it has not.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::contest::{Contest, Wanted};
+use crate::copying::{self, Copied};
+use crate::digest::{Digest, Executable};
+use crate::error::{Error, Result};
+use crate::layout::ObjectName;
+use crate::new_file::{NewFile, Route, StreamedFile};
+use crate::options::{Protection, Sharing};
+use crate::path;
+use crate::placed::{PlaceReport, Placed, Tally, Why};
+use crate::plan::{self, Means};
+use crate::protocol::{self, Hit};
+use crate::store::{Inner, with_execute};
+use crate::sys::{Dir, FileKind, gone_is_fine};
+
+/// A folder to place files in, made by [`Store::destination`](crate::Store::destination).
+///
+/// Cheap to clone, and shared by any number of threads. Folders above a file are made as needed. Give
+/// it a folder that nobody else writes to meanwhile, such as a private stage that is renamed into
+/// place afterwards.
+///
+/// A file that exists is an error unless [`replacing`](Self::replacing) was asked for.
+#[derive(Debug, Clone)]
+pub struct Destination {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) tally: Arc<Tally>,
+    replace: bool,
+}
+
+/// What all handles of one destination share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) store: Arc<Inner>,
+    pub(crate) dir: Dir,
+    means: Means,
+    natural_mode: u32,
+    folders: RwLock<HashSet<String>>,
+}
+
+/// The answer of [`Destination::place_or_create`].
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "either it is there or it is not")]
+pub enum Lookup {
+    /// The store had it; the file is in place.
+    Found(Placed),
+    /// The store has not: write the bytes here.
+    Missing(NewFile),
+}
+
+impl Destination {
+    pub(crate) fn open(store: Arc<Inner>, folder: &Path) -> Result<Self> {
+        let fail = |error| Error::io("prepare the destination", folder, error);
+        let dir = Dir::open(folder).map_err(fail)?;
+        let survey = plan::survey(&store, &dir).map_err(fail)?;
+        let shared = Shared {
+            means: means_for(&store, survey),
+            natural_mode: survey.natural_mode,
+            folders: RwLock::default(),
+            store,
+            dir,
+        };
+        Ok(Self { shared: Arc::new(shared), tally: Arc::default(), replace: false })
+    }
+
+    /// A handle that replaces files that exist, each by one rename.
+    #[must_use]
+    pub fn replacing(&self) -> Self {
+        Self { replace: true, ..self.clone() }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.shared.dir.path()
+    }
+
+    /// How files of the store get here, as found by probing.
+    pub fn means(&self) -> Means {
+        self.shared.means
+    }
+
+    /// What happened so far, over all handles of this destination.
+    pub fn report(&self) -> PlaceReport {
+        self.tally.report()
+    }
+
+    /// Places a file whose bytes are in hand: by link when the store has `digest`, else by writing,
+    /// closing and publishing.
+    ///
+    /// `digest` must be the digest of `bytes`; debug builds check.
+    ///
+    /// # Errors
+    ///
+    /// [`is_already_exists`](Error::is_already_exists) when `path` is taken,
+    /// [`is_unsafe_path`](Error::is_unsafe_path) when it would leave the folder,
+    /// [`is_storage_full`](Error::is_storage_full), or another I/O error. Nothing is left at `path`.
+    ///
+    /// # Durability
+    ///
+    /// Nothing is synced; see [`Durability`](crate::Durability).
+    pub fn put(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        digest: Digest,
+        executable: Executable,
+    ) -> Result<Placed> {
+        debug_assert_eq!(Digest::of(bytes), digest, "the digest of `{path}` is another one");
+        let size = bytes.len() as u64;
+        let mut new = match self.look_up(path, Wanted { digest, executable, size: Some(size) })? {
+            Lookup::Found(placed) => return Ok(placed),
+            Lookup::Missing(new) => new,
+        };
+        new.write_all(bytes).map_err(|error| self.fail("write", path, error))?;
+        let (file, publish) = new.into_parts()?;
+        drop(file);
+        publish.run()
+    }
+
+    /// Places a file if the store has `digest`, else hands out a new file to write it to.
+    ///
+    /// For callers that close files elsewhere: see [`NewFile::into_parts`].
+    ///
+    /// # Errors
+    ///
+    /// As [`put`](Self::put).
+    pub fn place_or_create(
+        &self,
+        path: &str,
+        digest: Digest,
+        executable: Executable,
+    ) -> Result<Lookup> {
+        self.look_up(path, Wanted { digest, executable, size: None })
+    }
+
+    /// Creates a file whose digest is known only after it was written: [`StreamedFile::finish`].
+    ///
+    /// # Errors
+    ///
+    /// As [`put`](Self::put).
+    pub fn create(&self, path: &str, executable: Executable) -> Result<StreamedFile> {
+        self.prepare(path)?;
+        let (file, written_as) = self.create_file(path, executable)?;
+        Ok(StreamedFile::new(self.clone(), file, path, written_as, executable))
+    }
+
+    fn look_up(&self, path: &str, wanted: Wanted) -> Result<Lookup> {
+        self.prepare(path)?;
+        if wanted.digest != Digest::EMPTY
+            && let Some(placed) = self.try_place(path, wanted)?
+        {
+            return Ok(Lookup::Found(self.tally.count(placed)));
+        }
+        let (file, written_as) = self.create_file(path, wanted.executable)?;
+        Ok(Lookup::Missing(NewFile::new(self.clone(), file, path, written_as, wanted)))
+    }
+
+    /// Places the object if it is there and good.
+    pub(crate) fn try_place(&self, path: &str, wanted: Wanted) -> Result<Option<Placed>> {
+        let written_as = self.written_as(path);
+        let placed = match self.means_of(path, wanted.size) {
+            Means::Hardlink => self.try_link(&written_as, wanted),
+            means => self.try_copy(&written_as, wanted, means),
+        };
+        let placed = placed.map_err(|error| self.fail("place", path, error))?;
+        if placed.is_some() {
+            self.reveal(&written_as, path)?;
+        }
+        Ok(placed)
+    }
+
+    pub(crate) fn contest<'a>(&'a self, path: &'a str, wanted: Wanted) -> Contest<'a> {
+        Contest::outside(self, path, wanted)
+    }
+
+    fn try_link(&self, path: &str, wanted: Wanted) -> io::Result<Option<Placed>> {
+        let contest = self.contest(path, wanted);
+        match protocol::place(&contest)? {
+            Hit::Linked => Ok(Some(Placed::Linked)),
+            Hit::Missing => Ok(None),
+            Hit::Crowded => self.try_copy_and_roll_over(path, wanted),
+            Hit::Refused(_) => self.try_copy(path, wanted, Means::Reflink),
+        }
+    }
+
+    /// The object is full: a copy of it takes its name, and this destination is its second link.
+    fn try_copy_and_roll_over(&self, path: &str, wanted: Wanted) -> io::Result<Option<Placed>> {
+        let placed = self.try_copy(path, wanted, Means::Reflink)?;
+        if placed.is_some() && !self.shared.store.is_read_only() {
+            self.shared.stamp(&self.shared.dir.open_file(path)?, wanted)?;
+            protocol::roll_over(&self.contest(path, wanted))?;
+            self.tally.rolled_over();
+        }
+        Ok(placed)
+    }
+
+    /// Copies the object to a file of its own; a bad object is set aside and counts as missing.
+    fn try_copy(&self, path: &str, wanted: Wanted, means: Means) -> io::Result<Option<Placed>> {
+        let store = &self.shared.store;
+        let object = ObjectName::new(&wanted.digest, wanted.executable);
+        let mut from = match store.objects.open_file(object.as_str()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let mut to = self.shared.dir.create_new(path, self.natural(wanted.executable))?;
+        let copied = self.copy_checked(&mut from, &mut to, wanted, means);
+        if !matches!(copied, Ok(Some(_))) {
+            gone_is_fine(self.shared.dir.unlink(path))?;
+        }
+        if matches!(copied, Ok(None)) && !store.is_read_only() {
+            let bad = crate::sys::stat_file(&from)?;
+            protocol::set_aside(&self.contest(path, wanted), &bad)?;
+        }
+        copied
+    }
+
+    /// `None` when the bytes are not what the name says.
+    fn copy_checked(
+        &self,
+        from: &mut File,
+        to: &mut File,
+        wanted: Wanted,
+        means: Means,
+    ) -> io::Result<Option<Placed>> {
+        let store = &self.shared.store;
+        let seen = crate::sys::stat_file(from)?;
+        let looks = store.looks_like(&seen, &wanted.digest, wanted.executable, wanted.size);
+        let means = if looks && !store.needs_hash(&seen) { means } else { Means::Copy };
+        Ok(match copying::copy(from, to, means)? {
+            Copied::Reflinked => Some(Placed::Reflinked),
+            Copied::Hashed(found) => (found == wanted.digest).then_some(Placed::Copied),
+        })
+    }
+
+    /// Changes the executable bit of a file that was placed or published with the other one.
+    ///
+    /// Archives that are read as a stream say who is executable only at their end. Where files are
+    /// hard links the file becomes a link of the other variant, which is made if need be; a private
+    /// file just changes its mode.
+    ///
+    /// # Errors
+    ///
+    /// [`is_not_found`](Error::is_not_found) when there is no such file, or an I/O error.
+    pub fn set_executable(
+        &self,
+        path: &str,
+        digest: Digest,
+        executable: Executable,
+    ) -> Result<Placed> {
+        path::checked(path)?;
+        let fail = |error| self.fail("change the executable bit of", path, error);
+        let seen = self.shared.dir.stat(path).map_err(fail)?;
+        if seen.kind != FileKind::Regular {
+            return Err(fail(io::ErrorKind::InvalidInput.into()));
+        }
+        if seen.links == 1 {
+            self.shared.dir.set_mode(path, self.natural(executable)).map_err(fail)?;
+            return Ok(Placed::WrotePrivate(Why::Empty));
+        }
+        let wanted = Wanted { digest, executable, size: Some(seen.size) };
+        self.replacing().swap_variant(path, wanted)
+    }
+
+    /// Replaces the file at `path` by the wanted variant, from the store or from its own bytes.
+    fn swap_variant(&self, path: &str, wanted: Wanted) -> Result<Placed> {
+        if let Some(placed) = self.try_place(path, wanted)? {
+            return Ok(placed);
+        }
+        let fail = |error| self.fail("copy", path, error);
+        let (mut file, written_as) = self.create_file(path, wanted.executable)?;
+        let mut from = self.shared.dir.open_file(path).map_err(fail)?;
+        let copied = copying::copy(&mut from, &mut file, Means::Copy).map_err(fail);
+        let new = NewFile::new(self.clone(), file, path, written_as, wanted);
+        if copied? != Copied::Hashed(wanted.digest) {
+            return Err(fail(io::ErrorKind::InvalidData.into()));
+        }
+        let (file, publish) = new.into_parts()?;
+        drop(file);
+        publish.run_uncounted()
+    }
+
+    /// Checks the path and makes the folders above it, each once.
+    pub(crate) fn prepare(&self, path: &str) -> Result<()> {
+        let parent = path::parent(path::checked(path)?);
+        if parent.is_empty() || self.knows(parent) {
+            return Ok(());
+        }
+        for folder in path::ancestors(path) {
+            if !self.knows(folder) {
+                self.make_folder(folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes an empty folder, and those above it.
+    ///
+    /// # Errors
+    ///
+    /// [`is_unsafe_path`](Error::is_unsafe_path), or an I/O error.
+    pub fn create_folder(&self, path: &str) -> Result<()> {
+        self.prepare(path)?;
+        if self.knows(path) { Ok(()) } else { self.make_folder(path) }
+    }
+
+    fn knows(&self, folder: &str) -> bool {
+        self.shared.folders.read().unwrap_or_else(PoisonError::into_inner).contains(folder)
+    }
+
+    fn make_folder(&self, folder: &str) -> Result<()> {
+        let fail = |error| self.fail("create the folder", folder, error);
+        match self.shared.dir.make_dir(folder, 0o777) {
+            // A link to a folder would lead out of the destination.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if self.shared.dir.stat(folder).map_err(fail)?.kind != FileKind::Folder {
+                    return Err(fail(error));
+                }
+            }
+            other => other.map_err(fail)?,
+        }
+        let mut folders = self.shared.folders.write().unwrap_or_else(PoisonError::into_inner);
+        folders.insert(folder.to_owned());
+        Ok(())
+    }
+
+    /// The name a file is written under: its own, or one beside it that is renamed over it.
+    fn written_as(&self, path: &str) -> String {
+        if !self.replace {
+            return path.to_owned();
+        }
+        let name = self.shared.store.names.next();
+        match path::parent(path) {
+            "" => name,
+            parent => format!("{parent}/{name}"),
+        }
+    }
+
+    /// Gives a finished file its own name.
+    pub(crate) fn reveal(&self, written_as: &str, path: &str) -> Result<()> {
+        if written_as == path {
+            return Ok(());
+        }
+        let dir = &self.shared.dir;
+        let renamed = dir.rename(written_as, dir, path);
+        // Still there when the old file is a link of the same object, or when the rename failed.
+        let unlinked = gone_is_fine(dir.unlink(written_as));
+        renamed.and(unlinked).map_err(|error| self.fail("replace", path, error))
+    }
+
+    pub(crate) fn create_file(&self, path: &str, executable: Executable) -> Result<(File, String)> {
+        let written_as = self.written_as(path);
+        let mode = match self.shared.means {
+            Means::Hardlink => self.shared.store.config.mode(executable),
+            _ => self.natural(executable),
+        };
+        // A file without write permission can still be written through the handle that made it.
+        let file = self.shared.dir.create_new(&written_as, mode);
+        Ok((file.map_err(|error| self.fail("create", path, error))?, written_as))
+    }
+
+    /// The mode that this process gives to new files here.
+    fn natural(&self, executable: Executable) -> u32 {
+        let plain = self.shared.natural_mode;
+        if executable.into() { with_execute(plain) } else { plain }
+    }
+
+    /// How this file comes out of the store: private ones never share an inode.
+    fn means_of(&self, path: &str, size: Option<u64>) -> Means {
+        match self.shared.means {
+            Means::Hardlink if self.is_private(path, size.unwrap_or(0)) => Means::Reflink,
+            means => means,
+        }
+    }
+
+    /// How this file, just written, gets into the store.
+    pub(crate) fn route(&self, path: &str, size: u64) -> Route {
+        match self.shared.means {
+            _ if size == 0 => Route::Stay(Why::Empty),
+            _ if self.shared.store.is_read_only() => Route::Stay(Why::ReadOnlyStore),
+            Means::Hardlink if self.is_private(path, size) => Route::CopyIn(Means::Reflink),
+            Means::Hardlink => Route::Share,
+            means => Route::CopyIn(means),
+        }
+    }
+
+    fn is_private(&self, path: &str, size: u64) -> bool {
+        self.shared.store.options.is_private(path, size)
+    }
+
+    #[cold]
+    pub(crate) fn fail(&self, verb: &'static str, path: &str, error: io::Error) -> Error {
+        Error::io(verb, self.shared.dir.path().join(path), error)
+    }
+}
+
+impl Shared {
+    /// Gives a finished file the time and the mode that its object has.
+    pub(crate) fn stamp(&self, file: &File, wanted: Wanted) -> io::Result<()> {
+        self.store.stamp(file, &wanted.digest, wanted.executable)
+    }
+}
+
+/// Hard links only where they leave the file as open, or as closed, as this process wants its files.
+fn means_for(store: &Inner, survey: plan::Survey) -> Means {
+    let wanted = store.config.plain_mode;
+    let stricter = survey.natural_mode & wanted != wanted;
+    let means = match store.options.protection {
+        Protection::Cow if survey.means == Means::Hardlink => Means::Reflink,
+        _ => survey.means,
+    };
+    if means == Means::Hardlink && stricter && store.options.sharing != Sharing::Group {
+        return Means::Copy;
+    }
+    means
+}

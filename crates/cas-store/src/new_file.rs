@@ -1,0 +1,262 @@
+//! Files that the store did not have: written by the caller, closed by anyone, published afterwards.
+//!
+//! Publishing comes strictly after the real close. Until then a buffered byte may be missing, a
+//! network file system may still fail, and a program that is open for writing cannot be executed
+//! (ETXTBSY), through any of its names.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use crate::contest::{Contest, Wanted};
+use crate::copying::{self, Copied};
+use crate::destination::Destination;
+use crate::digest::{Digest, Executable};
+use crate::error::Result;
+use crate::layout::ObjectName;
+use crate::placed::{Placed, Why};
+use crate::plan::Means;
+use crate::protocol::{self, Published};
+use crate::sys::gone_is_fine;
+
+/// A new, empty file at the destination, for bytes whose digest is known.
+///
+/// Dropping it removes the file.
+#[derive(Debug)]
+pub struct NewFile {
+    draft: Draft,
+    wanted: Wanted,
+}
+
+impl NewFile {
+    pub(crate) fn new(
+        destination: Destination,
+        file: File,
+        path: &str,
+        written_as: String,
+        wanted: Wanted,
+    ) -> Self {
+        Self { draft: Draft::new(destination, file, path, written_as), wanted }
+    }
+
+    /// The open file, to be closed by the caller, and what to run after its real close.
+    ///
+    /// The bytes written must be those of the digest that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// When the file's time or mode cannot be set.
+    pub fn into_parts(self) -> Result<(File, Publish)> {
+        self.draft.into_parts(self.wanted.digest, self.wanted.executable)
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.draft.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A new, empty file at the destination, for bytes whose digest is known at the end.
+///
+/// Dropping it removes the file.
+#[derive(Debug)]
+pub struct StreamedFile {
+    draft: Draft,
+    executable: Executable,
+}
+
+impl StreamedFile {
+    pub(crate) fn new(
+        destination: Destination,
+        file: File,
+        path: &str,
+        written_as: String,
+        executable: Executable,
+    ) -> Self {
+        Self { draft: Draft::new(destination, file, path, written_as), executable }
+    }
+
+    /// The open file, to be closed by the caller, and what to run after its real close.
+    ///
+    /// `digest` must be that of all bytes written.
+    ///
+    /// # Errors
+    ///
+    /// When the file's time or mode cannot be set.
+    pub fn finish(self, digest: Digest) -> Result<(File, Publish)> {
+        self.draft.into_parts(digest, self.executable)
+    }
+}
+
+impl Write for StreamedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.draft.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An open file and the promise to remove it unless it is finished.
+#[derive(Debug)]
+struct Draft {
+    file: File,
+    written: u64,
+    target: Target,
+}
+
+impl Draft {
+    fn new(destination: Destination, file: File, path: &str, written_as: String) -> Self {
+        let target = Target { destination, path: path.to_owned(), written_as, settled: false };
+        Self { file, written: 0, target }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    fn into_parts(self, digest: Digest, executable: Executable) -> Result<(File, Publish)> {
+        let Self { file, written, target } = self;
+        let wanted = Wanted { digest, executable, size: Some(written) };
+        let route = target.destination.route(&target.path, written);
+        if route == Route::Share {
+            let stamped = target.destination.shared.stamp(&file, wanted);
+            stamped.map_err(|error| target.destination.fail("finish", &target.path, error))?;
+        }
+        Ok((file, Publish { target, wanted, route }))
+    }
+}
+
+/// A file's name, removed again when dropped before the file is settled.
+#[derive(Debug)]
+struct Target {
+    destination: Destination,
+    path: String,
+    written_as: String,
+    settled: bool,
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if !self.settled {
+            // Nobody is left to be told; the folder's owner sees the file if this fails.
+            let _ = self.destination.shared.dir.unlink(&self.written_as);
+        }
+    }
+}
+
+/// How a finished file reaches the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// The destination's inode becomes the object.
+    Share,
+    /// The object gets an inode of its own.
+    CopyIn(Means),
+    /// It does not.
+    Stay(Why),
+}
+
+/// What is left to do after a file's real close: make it the object, or a link of the object.
+///
+/// `Send` and `'static`, so that it can run on the thread that closed the file. Dropping it unrun
+/// removes the file: what could not be closed is not to be trusted.
+#[derive(Debug)]
+#[must_use = "an unpublished file is removed"]
+pub struct Publish {
+    target: Target,
+    wanted: Wanted,
+    route: Route,
+}
+
+impl Publish {
+    /// Publishes the file, which must be closed.
+    ///
+    /// # Errors
+    ///
+    /// When the destination fails. A store that cannot take the file is no error: the file stays
+    /// private, [`Placed::WrotePrivate`].
+    pub fn run(self) -> Result<Placed> {
+        let destination = self.target.destination.clone();
+        let placed = self.run_uncounted()?;
+        Ok(destination.tally.count(placed))
+    }
+
+    pub(crate) fn run_uncounted(mut self) -> Result<Placed> {
+        let Target { destination, path, written_as, .. } = &self.target;
+        destination.reveal(written_as, path)?;
+        self.target.settled = true;
+        self.publish().map_err(|error| {
+            self.target.destination.fail("publish", &self.target.path, error)
+        })
+    }
+
+    fn publish(&self) -> io::Result<Placed> {
+        match self.route {
+            Route::Share => self.share(),
+            Route::CopyIn(means) => Ok(self.copy_in(means).unwrap_or_else(|error| refused(&error))),
+            Route::Stay(why) => Ok(Placed::WrotePrivate(why)),
+        }
+    }
+
+    fn share(&self) -> io::Result<Placed> {
+        let Target { destination, path, .. } = &self.target;
+        let contest = destination.contest(path, self.wanted);
+        Ok(match protocol::publish(&contest)? {
+            Published::New => Placed::WroteAndPublished,
+            Published::Joined => Placed::Linked,
+            Published::RolledOver => {
+                destination.tally.rolled_over();
+                Placed::WroteAndPublished
+            }
+            Published::Private(error) => refused(&error),
+        })
+    }
+
+    fn copy_in(&self, means: Means) -> io::Result<Placed> {
+        let Destination { shared, tally, .. } = &self.target.destination;
+        let object = ObjectName::new(&self.wanted.digest, self.wanted.executable);
+        if shared.store.objects.stat(object.as_str()).is_ok() {
+            return Ok(Placed::WroteAndPublished);
+        }
+        let name = shared.store.temporary();
+        let made = self.copy_to(&name, means).and_then(|()| {
+            let contest =
+                Contest::inside(&shared.store, tally, &name, self.wanted);
+            protocol::publish(&contest)
+        });
+        gone_is_fine(shared.store.home.unlink(&name))?;
+        Ok(match made? {
+            Published::Private(error) => refused(&error),
+            _ => Placed::WroteAndPublished,
+        })
+    }
+
+    fn copy_to(&self, name: &str, means: Means) -> io::Result<()> {
+        let Target { destination, path, .. } = &self.target;
+        let store = &destination.shared.store;
+        let mut from = destination.shared.dir.open_file(path)?;
+        let mut to = store.home.create_new(name, store.config.mode(self.wanted.executable))?;
+        match copying::copy(&mut from, &mut to, means)? {
+            Copied::Hashed(found) if found != self.wanted.digest => {
+                Err(io::ErrorKind::InvalidData.into())
+            }
+            _ => store.stamp(&to, &self.wanted.digest, self.wanted.executable),
+        }
+    }
+}
+
+fn refused(error: &io::Error) -> Placed {
+    Placed::WrotePrivate(Why::Refused(error.raw_os_error().unwrap_or(0)))
+}
+
+const _: () = {
+    const fn crosses_threads<T: Send + 'static>() {}
+    crosses_threads::<Publish>();
+};

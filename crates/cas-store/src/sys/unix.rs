@@ -1,0 +1,189 @@
+//! Linux, macOS and other Unix: everything is relative to an open folder.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Timespec, Timestamps};
+use rustix::io::Errno;
+
+use super::{FileKind, Inode, LinkFailure, MountId, Seen};
+use crate::fingerprint::Instant;
+
+/// An open folder.
+#[derive(Debug)]
+pub(crate) struct Dir {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl Dir {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let fd = rustix::fs::open(path, FOLDER, Mode::empty())?;
+        Ok(Self { fd, path: path.to_path_buf() })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn link(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()> {
+        Ok(rustix::fs::linkat(&self.fd, name, &to.fd, to_name, AtFlags::empty())?)
+    }
+
+    pub(crate) fn rename(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.fd, name, &to.fd, to_name)?)
+    }
+
+    pub(crate) fn unlink(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())?)
+    }
+
+    pub(crate) fn make_dir(&self, name: &str, mode: u32) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.fd, name, bits(mode))?)
+    }
+
+    pub(crate) fn stat(&self, name: &str) -> io::Result<Seen> {
+        Ok(seen(&rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    /// Creates a file that did not exist, readable so that it can be copied or hashed afterwards.
+    pub(crate) fn create_new(&self, name: &str, mode: u32) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.fd, name, flags, bits(mode))?.into())
+    }
+
+    pub(crate) fn open_file(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?.into())
+    }
+
+    pub(crate) fn set_mode(&self, name: &str, mode: u32) -> io::Result<()> {
+        Ok(rustix::fs::chmodat(&self.fd, name, bits(mode), AtFlags::empty())?)
+    }
+
+    /// Writes everything that the folder's file system holds back to the medium.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.fd)?)
+    }
+
+    /// Other systems can only sync all file systems, and then do not wait for all of them.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn sync_file_system(&self) -> io::Result<()> {
+        rustix::fs::sync();
+        Ok(())
+    }
+
+    /// Makes the names in a folder durable.
+    pub(crate) fn sync_folder(&self, name: &str) -> io::Result<()> {
+        let folder = rustix::fs::openat(&self.fd, name, FOLDER, Mode::empty())?;
+        Ok(rustix::fs::fsync(folder)?)
+    }
+
+    /// Identifies the mount that this folder is on.
+    pub(crate) fn mount(&self) -> io::Result<MountId> {
+        let device = seen(&rustix::fs::fstat(&self.fd)?).inode.device;
+        Ok(MountId { device, mount: mount_number(&self.fd) })
+    }
+}
+
+/// The mount's number, zero where the kernel cannot say (then `st_dev` has to do).
+#[cfg(target_os = "linux")]
+fn mount_number(fd: &OwnedFd) -> u64 {
+    use rustix::fs::StatxFlags;
+    rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)
+        .map_or(0, |found| found.stx_mnt_id)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn mount_number(_: &OwnedFd) -> u64 {
+    0
+}
+
+fn bits(mode: u32) -> Mode {
+    Mode::from_raw_mode(mode as RawMode)
+}
+
+pub(crate) fn stat_file(file: &File) -> io::Result<Seen> {
+    Ok(seen(&rustix::fs::fstat(file)?))
+}
+
+pub(crate) fn set_file_mode(file: &File, mode: u32) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(file, bits(mode))?)
+}
+
+pub(crate) fn set_modified(file: &File, time: Instant) -> io::Result<()> {
+    let modified = Timespec { tv_sec: time.seconds, tv_nsec: time.nanoseconds.into() };
+    let kept = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
+    Ok(rustix::fs::futimens(file, &Timestamps { last_access: kept, last_modification: modified })?)
+}
+
+/// Shares `from`'s extents with the new, empty file `to`.
+#[cfg(target_os = "linux")]
+pub(crate) fn clone_into(from: &File, to: &File) -> io::Result<()> {
+    Ok(rustix::fs::ioctl_ficlone(to, from)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn clone_into(_: &File, _: &File) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Who we are, to recognise objects that somebody else may change.
+pub(crate) fn current_owner() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+#[expect(
+    clippy::unnecessary_cast,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_truncation,
+    reason = "the widths of stat fields differ between targets"
+)]
+fn seen(stat: &rustix::fs::Stat) -> Seen {
+    let kind = match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
+        rustix::fs::FileType::RegularFile => FileKind::Regular,
+        rustix::fs::FileType::Directory => FileKind::Folder,
+        _ => FileKind::Other,
+    };
+    Seen {
+        kind,
+        size: stat.st_size as u64,
+        modified: Instant {
+            seconds: stat.st_mtime as i64,
+            nanoseconds: stat.st_mtime_nsec as u32,
+        },
+        changed_s: stat.st_ctime as i64,
+        mode: stat.st_mode as u32 & 0o7777,
+        links: stat.st_nlink as u64,
+        inode: Inode { device: stat.st_dev as u64, number: stat.st_ino as u64 },
+        owner: stat.st_uid,
+        disk_bytes: stat.st_blocks as u64 * 512,
+    }
+}
+
+/// Sorts a failed `link` by its raw number: `PermissionDenied` would merge EPERM (another owner's
+/// file, `fs.protected_hardlinks`, Android) with EACCES, and old kernels say ENOTSUP in three ways.
+pub(crate) fn link_failure(error: &io::Error) -> LinkFailure {
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOENT) => LinkFailure::Missing,
+        Some(Errno::EXIST) => LinkFailure::Exists,
+        Some(Errno::MLINK) => LinkFailure::Crowded,
+        Some(
+            Errno::XDEV | Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOSYS
+            | Errno::ROFS | Errno::NOTTY | Errno::INVAL,
+        ) => LinkFailure::Refused,
+        _ => LinkFailure::Other,
+    }
+}
+
+/// Sets the modification time of `name` to now.
+pub(crate) fn touch(dir: &Dir, name: &str) -> io::Result<()> {
+    let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+    let times = Timestamps { last_access: now, last_modification: now };
+    Ok(rustix::fs::utimensat(&dir.fd, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}
