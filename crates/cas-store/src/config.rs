@@ -42,7 +42,7 @@ impl Config {
         for (name, value) in FIELDS.iter().zip(fields) {
             let value =
                 if name.ends_with("mode") { format!("{value:o}") } else { value.to_string() };
-            text.push_str(&format!("{name} = {value}\n"));
+            text.extend([name, " = ", &value, "\n"]);
         }
         text
     }

@@ -40,7 +40,12 @@ impl<'a> Contest<'a> {
     }
 
     /// About `dest`, a name in the store's own folder.
-    pub(crate) fn inside(store: &'a Inner, tally: &'a Tally, dest: &'a str, wanted: Wanted) -> Self {
+    pub(crate) fn inside(
+        store: &'a Inner,
+        tally: &'a Tally,
+        dest: &'a str,
+        wanted: Wanted,
+    ) -> Self {
         Self::new(store, tally, wanted, &store.home, dest)
     }
 

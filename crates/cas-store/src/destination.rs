@@ -31,7 +31,7 @@ use crate::sys::{Dir, FileKind, gone_is_fine};
 pub struct Destination {
     pub(crate) shared: Arc<Shared>,
     pub(crate) tally: Arc<Tally>,
-    replace: bool,
+    pub(crate) replace: bool,
 }
 
 /// What all handles of one destination share.

@@ -182,7 +182,11 @@ impl fmt::Display for Error {
                 write!(f, "the store `{}` was created with another {what}", path.display())
             }
             Kind::UnsafePath { path, what } => {
-                write!(f, "refused the path `{}`: it {what}", path.display().to_string().escape_debug())
+                write!(
+                    f,
+                    "refused the path `{}`: it {what}",
+                    path.display().to_string().escape_debug()
+                )
             }
             Kind::Missing { objects } => write_missing(f, objects),
             Kind::Locked { path } => {

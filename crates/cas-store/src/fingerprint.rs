@@ -38,13 +38,16 @@ const RANGE_S: u32 = 536_457_600;
 const UNIT_NS: u32 = 100;
 const UNITS_PER_S: u32 = 1_000_000_000 / UNIT_NS;
 
-const _: () = assert!(END_S - EARLIEST_S == RANGE_S as i64, "the range is the years of the document");
+const _: () =
+    assert!(END_S - EARLIEST_S == RANGE_S as i64, "the range is the years of the document");
 
 /// The modification time that an object named `digest` has.
 pub(crate) fn of(digest: &Digest) -> Instant {
-    let [a, b, c, d, e, f, g, h, ..] = *digest.as_bytes();
-    let seconds = u32::from_le_bytes([a, b, c, d]) % RANGE_S;
-    let units = u32::from_le_bytes([e, f, g, h]) % UNITS_PER_S;
+    let number = |at: usize| {
+        let bytes = digest.as_bytes();
+        u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+    };
+    let (seconds, units) = (number(0) % RANGE_S, number(4) % UNITS_PER_S);
     Instant { seconds: EARLIEST_S + i64::from(seconds), nanoseconds: units * UNIT_NS }
 }
 
@@ -52,8 +55,7 @@ pub(crate) fn of(digest: &Digest) -> Instant {
 pub(crate) fn matches(digest: &Digest, seen: Instant, unit_ns: u32) -> bool {
     let wanted = of(digest);
     let unit_ns = unit_ns.max(1);
-    wanted.seconds == seen.seconds
-        && wanted.nanoseconds / unit_ns == seen.nanoseconds / unit_ns
+    wanted.seconds == seen.seconds && wanted.nanoseconds / unit_ns == seen.nanoseconds / unit_ns
 }
 
 #[cfg(test)]

@@ -28,9 +28,8 @@ pub(crate) const SWEEP_LOCK: &str = "sweep.lock";
 
 /// Every name, in the order of the document's table.
 #[cfg(test)]
-const ENTRIES: [&str; 9] = [
-    CACHE_TAG, VERSION, CONFIG, OBJECTS, TREES, ARCHIVES, QUARANTINE, TEMPORARY, SWEEP_LOCK,
-];
+const ENTRIES: [&str; 9] =
+    [CACHE_TAG, VERSION, CONFIG, OBJECTS, TREES, ARCHIVES, QUARANTINE, TEMPORARY, SWEEP_LOCK];
 
 /// What the tag file must begin with.
 pub(crate) const CACHE_TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\

@@ -110,7 +110,7 @@ fn escaped(key: &str) -> String {
         } else {
             let mut bytes = [0; 4];
             for byte in char.encode_utf8(&mut bytes).bytes() {
-                text.push_str(&format!("%{byte:02x}"));
+                text.extend(["%", &format!("{byte:02x}")]);
             }
         }
     }

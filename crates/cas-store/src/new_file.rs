@@ -46,7 +46,7 @@ impl NewFile {
     ///
     /// When the file's time or mode cannot be set.
     pub fn into_parts(self) -> Result<(File, Publish)> {
-        self.draft.into_parts(self.wanted.digest, self.wanted.executable)
+        self.draft.into_parts(self.wanted)
     }
 }
 
@@ -88,7 +88,7 @@ impl StreamedFile {
     ///
     /// When the file's time or mode cannot be set.
     pub fn finish(self, digest: Digest) -> Result<(File, Publish)> {
-        self.draft.into_parts(digest, self.executable)
+        self.draft.into_parts(Wanted { digest, executable: self.executable, size: None })
     }
 }
 
@@ -122,10 +122,11 @@ impl Draft {
         Ok(written)
     }
 
-    fn into_parts(self, digest: Digest, executable: Executable) -> Result<(File, Publish)> {
+    fn into_parts(self, wanted: Wanted) -> Result<(File, Publish)> {
         let Self { file, written, target } = self;
-        let wanted = Wanted { digest, executable, size: Some(written) };
-        let route = target.destination.route(&target.path, written);
+        let size = wanted.size.unwrap_or(written);
+        let wanted = Wanted { size: Some(size), ..wanted };
+        let route = target.destination.route(&target.path, size);
         if route == Route::Share {
             let stamped = target.destination.shared.stamp(&file, wanted);
             stamped.map_err(|error| target.destination.fail("finish", &target.path, error))?;
@@ -147,7 +148,7 @@ impl Drop for Target {
     fn drop(&mut self) {
         if !self.settled {
             // Nobody is left to be told; the folder's owner sees the file if this fails.
-            let _ = self.destination.shared.dir.unlink(&self.written_as);
+            self.destination.shared.dir.unlink(&self.written_as).unwrap_or(());
         }
     }
 }
@@ -192,9 +193,8 @@ impl Publish {
         let Target { destination, path, written_as, .. } = &self.target;
         destination.reveal(written_as, path)?;
         self.target.settled = true;
-        self.publish().map_err(|error| {
-            self.target.destination.fail("publish", &self.target.path, error)
-        })
+        self.publish()
+            .map_err(|error| self.target.destination.fail("publish", &self.target.path, error))
     }
 
     fn publish(&self) -> io::Result<Placed> {
@@ -227,8 +227,7 @@ impl Publish {
         }
         let name = shared.store.temporary();
         let made = self.copy_to(&name, means).and_then(|()| {
-            let contest =
-                Contest::inside(&shared.store, tally, &name, self.wanted);
+            let contest = Contest::inside(&shared.store, tally, &name, self.wanted);
             protocol::publish(&contest)
         });
         gone_is_fine(shared.store.home.unlink(&name))?;

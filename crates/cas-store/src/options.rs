@@ -108,10 +108,7 @@ impl Options {
 
     /// Files for which `is_private(path, size_in_bytes)` holds never share an inode with an object:
     /// those that a later step rewrites in place. Empty files are always private.
-    pub fn private(
-        self,
-        is_private: impl Fn(&str, u64) -> bool + Send + Sync + 'static,
-    ) -> Self {
+    pub fn private(self, is_private: impl Fn(&str, u64) -> bool + Send + Sync + 'static) -> Self {
         Self { private: Some(Arc::new(is_private)), ..self }
     }
 

@@ -66,13 +66,12 @@ pub(crate) fn survey(store: &Inner, dest: &Dir) -> io::Result<Survey> {
 fn survey_with(store: &Inner, dest: &Dir, file: &mut File) -> io::Result<Survey> {
     let natural_mode = sys::stat_file(file)?.mode & 0o777;
     let mount = dest.mount()?;
-    let means = match store.plans.get(mount) {
-        Some(means) => means,
-        None => {
-            let means = probe(store, dest, file)?;
-            store.plans.set(mount, means);
-            means
-        }
+    let means = if let Some(means) = store.plans.get(mount) {
+        means
+    } else {
+        let means = probe(store, dest, file)?;
+        store.plans.set(mount, means);
+        means
     };
     Ok(Survey { means, natural_mode })
 }

@@ -226,7 +226,8 @@ fn admit(config: &Config, options: &Options, home: &Path) -> Result<()> {
 /// Makes every folder, then the config: a store without config is one that is being made.
 fn create(root: &Path, options: &Options) -> Result<Config> {
     let home = root.join(layout::VERSION);
-    make_folders(root, &home, options).map_err(|error| Error::io("create the store", root, error))?;
+    make_folders(root, &home, options)
+        .map_err(|error| Error::io("create the store", root, error))?;
     let dir = Dir::open(&home).map_err(|error| Error::io("open", &home, error))?;
     let config = learn_config(&dir, options).map_err(|error| Error::io("probe", &home, error))?;
     install_config(&dir, &config).map_err(|error| Error::io("write the config", &home, error))?;

@@ -82,8 +82,7 @@ impl TreeBuilder {
             return Err(Error::unsafe_path(&pair[0].path, "occurs twice"));
         }
         let tree = Tree { files: self.files, stored_as: None };
-        let both = tree.files.iter().flat_map(|file| path::ancestors(&file.path));
-        match both.into_iter().find(|folder| tree.get(folder).is_some()) {
+        match tree.folder_that_is_a_file() {
             Some(folder) => Err(Error::unsafe_path(folder, "is both a file and a folder")),
             None => Ok(tree),
         }
@@ -100,6 +99,23 @@ impl Tree {
     pub fn get(&self, path: &str) -> Option<&TreeFile> {
         let at = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
         self.files.get(at)
+    }
+
+    /// Looks at every folder once: files are sorted, so a folder that the file before lies in too was
+    /// looked at already.
+    fn folder_that_is_a_file(&self) -> Option<&str> {
+        let mut before = "";
+        for file in &self.files {
+            let inside = |folder: &str| {
+                before.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+            };
+            let mut new = path::ancestors(&file.path).filter(|folder| !inside(folder));
+            if let Some(folder) = new.find(|folder| self.get(folder).is_some()) {
+                return Some(folder);
+            }
+            before = &file.path;
+        }
+        None
     }
 
     /// The digest of all paths, contents, sizes and executable marks: equal trees, equal digests.
@@ -202,8 +218,7 @@ impl Inner {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             opened => opened.map_err(|error| self.object_error("open", &other, error))?,
         };
-        self.add_copy(tally, from, wanted)
-            .map_err(|error| self.object_error("copy", &other, error))
+        self.add_copy(tally, from, wanted).map_err(|error| self.object_error("copy", &other, error))
     }
 
     /// Adds an object with the bytes of `from`, unless they are not what was wanted.
@@ -232,7 +247,7 @@ impl Inner {
     /// Notes that a tree was used, for a sweep by age. A failure only makes the tree look older.
     fn mark_used(&self, name: &str) {
         if !self.is_read_only() {
-            let _ = sys::touch(&self.home, &format!("{}/{name}", layout::TREES));
+            sys::touch(&self.home, &format!("{}/{name}", layout::TREES)).unwrap_or(());
         }
     }
 }

@@ -153,10 +153,7 @@ fn seen(stat: &rustix::fs::Stat) -> Seen {
     Seen {
         kind,
         size: stat.st_size as u64,
-        modified: Instant {
-            seconds: stat.st_mtime as i64,
-            nanoseconds: stat.st_mtime_nsec as u32,
-        },
+        modified: Instant { seconds: stat.st_mtime as i64, nanoseconds: stat.st_mtime_nsec as u32 },
         changed_s: stat.st_ctime as i64,
         mode: stat.st_mode as u32 & 0o7777,
         links: stat.st_nlink as u64,
@@ -174,8 +171,14 @@ pub(crate) fn link_failure(error: &io::Error) -> LinkFailure {
         Some(Errno::EXIST) => LinkFailure::Exists,
         Some(Errno::MLINK) => LinkFailure::Crowded,
         Some(
-            Errno::XDEV | Errno::PERM | Errno::ACCESS | Errno::OPNOTSUPP | Errno::NOSYS
-            | Errno::ROFS | Errno::NOTTY | Errno::INVAL,
+            Errno::XDEV
+            | Errno::PERM
+            | Errno::ACCESS
+            | Errno::OPNOTSUPP
+            | Errno::NOSYS
+            | Errno::ROFS
+            | Errno::NOTTY
+            | Errno::INVAL,
         ) => LinkFailure::Refused,
         _ => LinkFailure::Other,
     }

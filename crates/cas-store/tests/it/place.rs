@@ -1,0 +1,211 @@
+//! One file at a time: hits, misses, variants, and what is refused.
+
+use std::fs;
+use std::io::Write;
+
+use cas_store::{Digest, Executable, Lookup, Means, Options, Placed, Store, Why};
+
+use crate::ground::{Ground, inode, links, mode, names, put};
+
+const HELLO: &[u8] = b"print('hello')\n";
+
+#[test]
+fn the_second_environment_gets_a_link_of_the_first_ones_file() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let (one, two) = (ground.env(&store, "one"), ground.env(&store, "two"));
+    assert_eq!(one.means(), Means::Hardlink);
+    assert_eq!(put(&one, "pkg/a.py", HELLO), Placed::WroteAndPublished);
+    assert_eq!(put(&two, "pkg/b.py", HELLO), Placed::Linked);
+    assert_eq!(inode(&ground.path("one/pkg/a.py")), inode(&ground.path("two/pkg/b.py")));
+    let object = store.object_path(Digest::of(HELLO), Executable::No);
+    assert_eq!(links(&object), 3);
+    assert_eq!(fs::read(object).unwrap(), HELLO);
+    assert_eq!((one.report().published, two.report().linked), (1, 1));
+}
+
+#[test]
+fn nothing_but_the_files_is_left_in_a_destination() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let (one, two) = (ground.env(&store, "one"), ground.env(&store, "two"));
+    put(&one, "a", HELLO);
+    put(&two, "a", HELLO);
+    put(&two.replacing(), "a", HELLO);
+    put(&two.replacing(), "a", b"other");
+    assert_eq!(names(&ground.path("one")), ["a"]);
+    assert_eq!(names(&ground.path("two")), ["a"]);
+    assert_eq!(names(&store.path().join("tmp")), [""; 0]);
+}
+
+#[test]
+fn an_executable_is_another_object_with_its_bit() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let env = ground.env(&store, "env");
+    let digest = Digest::of(HELLO);
+    env.put("plain", HELLO, digest, Executable::No).unwrap();
+    env.put("program", HELLO, digest, Executable::Yes).unwrap();
+    assert_eq!(mode(&ground.path("env/plain")) & 0o111, 0);
+    assert_eq!(mode(&ground.path("env/program")) & 0o100, 0o100);
+    let program = store.object_path(digest, Executable::Yes);
+    assert_eq!(mode(&program), mode(&ground.path("env/program")));
+    assert!(program.to_str().unwrap().ends_with('x'));
+}
+
+#[test]
+fn empty_files_are_never_shared() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let env = ground.env(&store, "env");
+    for name in ["a", "b"] {
+        assert_eq!(put(&env, name, b""), Placed::WrotePrivate(Why::Empty));
+        assert_eq!(links(&ground.path("env").join(name)), 1);
+    }
+    assert!(!store.contains(Digest::EMPTY, Executable::No).unwrap());
+}
+
+#[test]
+fn a_taken_destination_is_an_error_and_stays_as_it_was() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let env = ground.env(&store, "env");
+    put(&env, "a", HELLO);
+    for bytes in [HELLO, b"other"] {
+        let error = env.put("a", bytes, Digest::of(bytes), Executable::No).unwrap_err();
+        assert!(error.is_already_exists(), "{error:?}");
+    }
+    assert_eq!(fs::read(ground.path("env/a")).unwrap(), HELLO);
+}
+
+#[test]
+fn a_path_that_leaves_the_destination_is_refused() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let env = ground.env(&store, "env");
+    for path in ["../a", "/a", "a/../../b", "a//b", ""] {
+        let error = env.put(path, HELLO, Digest::of(HELLO), Executable::No).unwrap_err();
+        assert!(error.is_unsafe_path(), "{path}: {error:?}");
+    }
+    fs::create_dir(ground.path("outside")).unwrap();
+    std::os::unix::fs::symlink(ground.path("outside"), ground.path("env/link")).unwrap();
+    env.put("link/a", HELLO, Digest::of(HELLO), Executable::No).unwrap_err();
+    assert_eq!(names(&ground.path("outside")), [""; 0]);
+}
+
+#[test]
+fn a_streamed_file_becomes_a_link_when_the_store_has_it() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let (one, two) = (ground.env(&store, "one"), ground.env(&store, "two"));
+    let mut placed = Vec::new();
+    for env in [&one, &two] {
+        let mut new = env.create("big", Executable::No).unwrap();
+        new.write_all(HELLO).unwrap();
+        let (file, publish) = new.finish(Digest::of(HELLO)).unwrap();
+        drop(file);
+        placed.push(publish.run().unwrap());
+    }
+    assert_eq!(placed, [Placed::WroteAndPublished, Placed::Linked]);
+    assert_eq!(inode(&ground.path("one/big")), inode(&ground.path("two/big")));
+}
+
+#[test]
+fn publishing_can_run_on_the_thread_that_closed_the_file() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let env = ground.env(&store, "env");
+    let digest = Digest::of(HELLO);
+    let Lookup::Missing(mut new) = env.place_or_create("a", digest, Executable::No).unwrap() else {
+        panic!("the store is empty")
+    };
+    new.write_all(HELLO).unwrap();
+    let (file, publish) = new.into_parts().unwrap();
+    assert!(!store.contains(digest, Executable::No).unwrap(), "nothing is published while open");
+    let closer = std::thread::spawn(move || {
+        drop(file);
+        publish.run()
+    });
+    assert_eq!(closer.join().unwrap().unwrap(), Placed::WroteAndPublished);
+    assert!(store.contains(digest, Executable::No).unwrap());
+    let found = env.place_or_create("b", digest, Executable::No).unwrap();
+    assert!(matches!(found, Lookup::Found(Placed::Linked)));
+}
+
+#[test]
+fn a_file_that_was_given_up_is_removed() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let env = ground.env(&store, "env");
+    let mut new = env.create("half", Executable::No).unwrap();
+    new.write_all(HELLO).unwrap();
+    drop(new);
+    let mut new = env.create("unpublished", Executable::No).unwrap();
+    new.write_all(HELLO).unwrap();
+    drop(new.finish(Digest::of(HELLO)).unwrap());
+    assert_eq!(names(&ground.path("env")), [""; 0]);
+}
+
+#[test]
+fn a_late_executable_bit_relinks_to_the_other_variant() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let (one, two) = (ground.env(&store, "one"), ground.env(&store, "two"));
+    let digest = Digest::of(HELLO);
+    for env in [&one, &two] {
+        put(env, "bin/tool", HELLO);
+        env.set_executable("bin/tool", digest, Executable::Yes).unwrap();
+        put(env, "empty", b"");
+        env.set_executable("empty", Digest::EMPTY, Executable::Yes).unwrap();
+        assert_eq!(names(&env.path().join("bin")), ["tool"]);
+        assert_eq!(mode(&env.path().join("empty")) & 0o100, 0o100);
+    }
+    assert_eq!(inode(&ground.path("one/bin/tool")), inode(&ground.path("two/bin/tool")));
+    assert_eq!(mode(&ground.path("two/bin/tool")) & 0o111, 0o111);
+    let plain = store.object_path(digest, Executable::No);
+    assert_eq!((mode(&plain) & 0o111, links(&plain)), (0, 1));
+}
+
+#[test]
+fn an_edited_object_is_detected_set_aside_and_made_anew() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let (one, two) = (ground.env(&store, "one"), ground.env(&store, "two"));
+    put(&one, "a", HELLO);
+    let mut file = fs::OpenOptions::new().append(true).open(ground.path("one/a")).unwrap();
+    file.write_all(b"evil()\n").unwrap();
+    drop(file);
+    assert_eq!(put(&two, "a", HELLO), Placed::WroteAndPublished);
+    assert_eq!(fs::read(ground.path("two/a")).unwrap(), HELLO);
+    let bad = two.report().quarantined;
+    assert_eq!((bad.len(), bad[0].digest, bad[0].other_links), (1, Digest::of(HELLO), 1));
+    assert_eq!(names(&store.path().join("quarantine")), [bad[0].file.clone()]);
+}
+
+#[test]
+fn private_files_share_no_inode_with_their_object() {
+    let ground = Ground::new();
+    let store = ground.store_with(Options::default().private(|path, _| path == "RECORD"));
+    let (one, two) = (ground.env(&store, "one"), ground.env(&store, "two"));
+    assert_eq!(put(&one, "RECORD", HELLO), Placed::WroteAndPublished);
+    assert_eq!(put(&two, "RECORD", HELLO), Placed::Copied);
+    assert_eq!(put(&two, "other", HELLO), Placed::Linked);
+    assert_eq!(links(&ground.path("one/RECORD")), 1);
+    assert_eq!(links(&ground.path("two/RECORD")), 1);
+    fs::write(ground.path("one/RECORD"), "changed").unwrap();
+    assert_eq!(fs::read(ground.path("two/other")).unwrap(), HELLO);
+}
+
+#[test]
+fn a_newer_store_is_refused_untouched() {
+    let ground = Ground::new();
+    drop(ground.store());
+    let config = ground.path("store/v1/config");
+    let newer = fs::read_to_string(&config).unwrap().replace("reader = 1", "reader = 2");
+    fs::write(&config, &newer).unwrap();
+    fs::remove_dir(ground.path("store/v1/objects/00")).unwrap();
+    let error = Store::open(ground.path("store"), Options::default()).unwrap_err();
+    assert!(error.is_newer_store(), "{error:?}");
+    assert_eq!(fs::read_to_string(&config).unwrap(), newer);
+    assert!(!ground.path("store/v1/objects/00").exists(), "the store was not repaired");
+}
