@@ -1,0 +1,53 @@
+//! Takes host names and paths out of what other programs print, before it is kept.
+
+/// Replaces what must not be published from another program's output.
+///
+/// Addresses (`scheme://...`) become `<url>`; each of `paths`, longest first, becomes its name.
+///
+/// # Examples
+///
+/// ```
+/// let line = "fetched ftp://mirror.example/a into /tmp/x/cache/a";
+/// let shown = bench_util::redact(line, &[("/tmp/x", "<work>"), ("/tmp", "<tmp>")]);
+/// assert_eq!(shown, "fetched <url> into <work>/cache/a");
+/// ```
+pub fn redact(text: &str, paths: &[(&str, &str)]) -> String {
+    let mut longest_first = paths.to_vec();
+    longest_first.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+    let mut text = without_addresses(text);
+    for (path, name) in longest_first.into_iter().filter(|(path, _)| !path.is_empty()) {
+        text = text.replace(path, name);
+    }
+    text
+}
+
+fn without_addresses(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+        let start = rest[..at].trim_end_matches(is_scheme).len();
+        kept.push_str(&rest[..start]);
+        kept.push_str("<url>");
+        let tail = &rest[at + 3..];
+        let ends = |c: char| c.is_whitespace() || "\"'`<>()[]{},;".contains(c);
+        rest = &tail[tail.find(ends).unwrap_or(tail.len())..];
+    }
+    kept + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_address_goes_and_the_text_around_it_stays() {
+        let text = "a (sparse+proto://h.example:1/x) and `two://h/` end://";
+        assert_eq!(redact(text, &[]), "a (<url>) and `<url>` <url>");
+    }
+
+    #[test]
+    fn text_of_any_alphabet_survives() {
+        assert_eq!(redact("größe → ok", &[("", "never")]), "größe → ok");
+    }
+}

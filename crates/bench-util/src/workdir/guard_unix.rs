@@ -1,0 +1,49 @@
+//! A shell that waits for the end of our life, then unmounts and deletes.
+//!
+//! It runs in its own process group, so the Ctrl-C that ends us does not reach it, and it needs no
+//! signal handler in our process: closing a pipe is what the kernel does in every kind of death.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::error::{Error, Result};
+
+/// `read` returns at the end of the pipe. A child that is still dying may write for a moment, so
+/// deleting is tried again.
+const SCRIPT: &str = r#"
+while read -r _; do :; done
+if [ -d "$1/mount" ]; then umount "$1/mount" 2>/dev/null || umount -l "$1/mount" 2>/dev/null; fi
+for _ in 1 2 3 4 5; do rm -rf --one-file-system -- "$1" 2>/dev/null && break; sleep 1; done
+[ ! -e "$1" ]
+"#;
+
+#[derive(Debug)]
+pub(super) struct Guard {
+    shell: Child,
+}
+
+impl Guard {
+    pub(super) fn start(root: &Path) -> Result<Self> {
+        let shell = Command::new("sh")
+            .args(["-c", SCRIPT, "bench-util-guard"])
+            .arg(root)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| Error::io("guard", root, error))?;
+        Ok(Self { shell })
+    }
+}
+
+impl Drop for Guard {
+    /// Waits, so that the folder is gone when its owner is.
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        // Nothing can be done about a failure here, and a benchmark's result does not depend on it.
+        drop(self.shell.wait());
+    }
+}

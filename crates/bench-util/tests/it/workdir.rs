@@ -1,0 +1,149 @@
+//! Work folders: fresh, on the file system that was asked for, and gone afterwards.
+
+use std::path::Path;
+
+use bench_util::{Place, Workdir, disk_usage, page_cache};
+
+fn ext4() -> Place {
+    Place::JournaledExt4 { size_bytes: 64 << 20 }
+}
+
+#[cfg(target_os = "linux")]
+fn assert_gone(top: &Path) {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!top.exists() && !mounts.contains(top.to_str().unwrap()), "{} is left", top.display());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_loop_mount_is_journaled_ext4_and_leaves_nothing() {
+    let work = Workdir::on(&ext4()).unwrap();
+    assert_eq!(work.filesystem().kind, "ext4");
+    std::fs::write(work.fresh("a tree").unwrap().join("file"), [1; 5000]).unwrap();
+    let top = work.path().to_path_buf();
+    drop(work);
+    assert_gone(&top);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_file_system_is_made_anew_instead_of_emptied() {
+    for place in [ext4(), Place::Memory] {
+        let mut work = Workdir::on(&place).unwrap();
+        let folder = work.fresh("big").unwrap();
+        std::fs::write(folder.join("file"), vec![1; 20 << 20]).unwrap();
+        page_cache::sync();
+        assert!(!work.renew_over(50 << 20).unwrap(), "not full yet");
+        assert!(work.renew_over(10 << 20).unwrap());
+        assert!(!folder.exists());
+        assert_ne!(work.fresh("big").unwrap(), folder, "a name is never used twice");
+    }
+}
+
+#[test]
+fn a_folder_on_the_users_disk_is_not_emptied_while_measuring() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut work = Workdir::on(&Place::Folder(parent.path().to_path_buf())).unwrap();
+    let folder = work.fresh("big").unwrap();
+    std::fs::write(folder.join("file"), vec![1; 100_000]).unwrap();
+    assert!(!work.renew_over(0).unwrap());
+    assert!(folder.exists());
+    drop(work);
+    assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn too_little_memory_is_said_before_anything_is_mounted() {
+    let error = Workdir::on(&Place::JournaledExt4 { size_bytes: 1 << 60 }).unwrap_err();
+    assert!(error.is_unavailable(), "{error}");
+    assert!(error.remedy().unwrap().contains("--quick"));
+}
+
+/// The process is this test binary itself, told by a variable to measure for ever.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_killed_process_leaves_neither_mount_nor_folder() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+    if std::env::var_os("BENCH_UTIL_TEST_HANGS").is_some() {
+        hang();
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "workdir::a_killed_process_leaves_neither_mount_nor_folder",
+            "--nocapture",
+        ])
+        .env("BENCH_UTIL_TEST_HANGS", "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let top = lines.map_while(Result::ok).find(|line| line.contains("top=")).unwrap();
+    let top = Path::new(top.split_once("top=").unwrap().1).to_path_buf();
+    assert!(top.exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let patience = std::time::Instant::now();
+    while top.exists() && patience.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let root = top.parent().unwrap();
+    while root.exists() && patience.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_gone(root);
+}
+
+#[cfg(target_os = "linux")]
+fn hang() -> ! {
+    let work = Workdir::on(&ext4()).unwrap();
+    println!("top={}", work.path().display());
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_evicted_tree_is_read_from_the_medium_again() {
+    let work = Workdir::on(&ext4()).unwrap();
+    let tree = work.fresh("tree").unwrap();
+    for number in 0..10 {
+        std::fs::write(tree.join(number.to_string()), [number; 9000]).unwrap();
+    }
+    assert_eq!(page_cache::evict_tree(&tree).unwrap(), 10);
+    assert_eq!(resident_pages(&tree.join("3")), 0);
+    assert_eq!(std::fs::read(tree.join("3")).unwrap(), [3; 9000]);
+    assert!(resident_pages(&tree.join("3")) > 0);
+    page_cache::drop_all().unwrap();
+    assert_eq!(resident_pages(&tree.join("3")), 0);
+}
+
+/// Asks `fincore`, which is part of util-linux like `mount`.
+#[cfg(target_os = "linux")]
+fn resident_pages(file: &Path) -> u64 {
+    let output = std::process::Command::new("fincore")
+        .args(["--noheadings", "--raw", "--output", "PAGES"])
+        .arg(file)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
+}
+
+#[test]
+#[cfg(unix)]
+fn disk_usage_counts_an_inode_once_and_follows_no_link() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("one"), [0; 10_000]).unwrap();
+    std::fs::hard_link(folder.join("one"), top.path().join("two")).unwrap();
+    std::os::unix::fs::symlink(top.path(), folder.join("loop")).unwrap();
+    let usage = disk_usage(top.path()).unwrap();
+    let link = std::fs::symlink_metadata(folder.join("loop")).unwrap().len();
+    assert_eq!((usage.names, usage.files, usage.folders), (3, 2, 2));
+    assert_eq!(usage.apparent_bytes, 10_000 + link);
+    assert!(usage.allocated_bytes >= 10_000);
+}
