@@ -16,7 +16,7 @@ use std::os::windows::io::OwnedHandle;
 /// A value that ends with an answer.
 ///
 /// Implemented for [`File`], the platform's owned handle, [`BufWriter`] (flushes first),
-/// [`Synced`] (makes the data durable first) and [`Dropping`] (any value whose drop is slow).
+/// [`Synced`](crate::Synced) (makes the data durable first) and [`Dropping`] (any value whose drop is slow).
 ///
 /// **Never hand over** a lock file (closing *any* handle of a file drops all POSIX locks that the
 /// process holds on it, at a moment you do not choose), a pipe or a socket (the other side sees its
@@ -112,33 +112,6 @@ impl<W: Write + Finish> Finish for BufWriter<W> {
 
     fn is_slow(&self) -> bool {
         self.get_ref().is_slow()
-    }
-}
-
-/// A file that is made durable (`fsync`), then closed.
-///
-/// # Durability
-///
-/// After its wait the *data* survives a power cut. The *name* does only after a sync of the
-/// directory as well, which is the caller's, once, after the wait.
-#[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "a wrapper, and never more")]
-pub struct Synced<T = File>(pub T);
-
-impl Finish for Synced<File> {
-    /// Syncs, then closes; the first error wins, and the handle is closed in any case.
-    fn finish(self) -> io::Result<()> {
-        let synced = self.0.sync_all();
-        let closed = self.0.finish();
-        synced.and(closed)
-    }
-
-    fn is_executable(&self, path: &Path) -> bool {
-        self.0.is_executable(path)
-    }
-
-    fn is_slow(&self) -> bool {
-        true
     }
 }
 

@@ -1,6 +1,9 @@
-//! Unix: `close(2)` with its answer, the NOFILE limit, the executable bit.
+//! Unix: `close(2)` with its answer, NOFILE, the executable bit, syncfs, leases.
 
-#![expect(unsafe_code, reason = "std has no close that returns the error (rust-lang/rust#98338)")]
+#![expect(
+    unsafe_code,
+    reason = "std has no close with an answer (rust-lang/rust#98338), no leases"
+)]
 
 use std::fs::File;
 use std::io;
@@ -43,4 +46,83 @@ pub(crate) fn is_executable(file: &File, _path: &Path) -> bool {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_executable(file: &File, _path: &Path) -> bool {
     rustix::fs::fstat(file).map_or(true, |stat| stat.st_mode & 0o111 != 0)
+}
+
+/// No error of a rename on Unix passes by itself.
+pub(crate) fn is_passing(_error: &io::Error) -> bool {
+    false
+}
+
+/// True for `ETXTBSY`.
+pub(crate) fn is_busy_program(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ExecutableFileBusy
+}
+
+pub(crate) fn open_folder(folder: &Path) -> io::Result<File> {
+    File::open(folder)
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn sync_file_system(folder: &File) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(folder)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn sync_file_system(_folder: &File) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// From Linux' `asm-generic/fcntl.h`; missing in libc.
+#[cfg(target_os = "linux")]
+const F_SETSIG: libc::c_int = 10;
+
+/// True when `file`, open for reading, is open for writing as well, anywhere.
+#[cfg(target_os = "linux")]
+pub(crate) fn has_writers(file: &File) -> io::Result<bool> {
+    // A writer who comes while the lease is held has the kernel send a signal. The default one kills
+    // the process; this one is ignored unless somebody listens.
+    fcntl(file, F_SETSIG, libc::SIGURG)?;
+    match fcntl(file, libc::F_SETLEASE, libc::F_RDLCK) {
+        Ok(()) => fcntl(file, libc::F_SETLEASE, libc::F_UNLCK).map(|()| false),
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the descriptor is open while `file` is borrowed, and these commands take an integer.
+    match unsafe { libc::fcntl(file.as_raw_fd(), command, argument) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn has_writers(_file: &File) -> io::Result<bool> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(all(test, target_os = "linux", not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// The process would die here without `F_SETSIG`.
+    #[test]
+    fn a_writer_who_comes_during_the_lease_kills_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        std::fs::write(&path, "x").unwrap();
+        let file = File::open(&path).unwrap();
+        fcntl(&file, F_SETSIG, libc::SIGURG).unwrap();
+        fcntl(&file, libc::F_SETLEASE, libc::F_RDLCK).unwrap();
+        let nonblocking = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK;
+        let blocked = rustix::fs::open(&path, nonblocking, rustix::fs::Mode::empty());
+        assert_eq!(blocked.unwrap_err(), Errno::AGAIN);
+        fcntl(&file, libc::F_SETLEASE, libc::F_UNLCK).unwrap();
+    }
 }

@@ -1,13 +1,17 @@
 //! Windows: `CloseHandle` with its answer, no NOFILE limit, executables by their name.
 
-#![expect(unsafe_code, reason = "std has no close that returns the error (rust-lang/rust#98338)")]
+#![expect(unsafe_code, reason = "std has no close with an answer (rust-lang/rust#98338)")]
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{IntoRawHandle, OwnedHandle};
 use std::path::Path;
 
-use windows_sys::Win32::Foundation::CloseHandle;
+use windows_sys::Win32::Foundation::{
+    CloseHandle, ERROR_ACCESS_DENIED, ERROR_LOCK_VIOLATION, ERROR_SHARING_VIOLATION, WIN32_ERROR,
+};
+use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_BACKUP_SEMANTICS;
 
 /// Closes `handle` and returns what the system said.
 pub(crate) fn close(handle: OwnedHandle) -> io::Result<()> {
@@ -30,4 +34,34 @@ pub(crate) fn is_executable(_file: &File, path: &Path) -> bool {
     path.extension()
         .and_then(|extension| extension.to_str())
         .is_some_and(|extension| started.iter().any(|name| name.eq_ignore_ascii_case(extension)))
+}
+
+/// True while somebody, often a virus scanner, has the file or one in the folder open.
+pub(crate) fn is_passing(error: &io::Error) -> bool {
+    [ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION]
+        .into_iter()
+        .any(|code| is_code(error, code))
+}
+
+/// True when the program is open for writing.
+pub(crate) fn is_busy_program(error: &io::Error) -> bool {
+    is_code(error, ERROR_SHARING_VIOLATION)
+}
+
+fn is_code(error: &io::Error, code: WIN32_ERROR) -> bool {
+    error.raw_os_error().and_then(|raw| WIN32_ERROR::try_from(raw).ok()) == Some(code)
+}
+
+/// A folder opens only with backup semantics.
+pub(crate) fn open_folder(folder: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(folder)
+}
+
+/// Flushing a volume needs an administrator's handle to it.
+pub(crate) fn sync_file_system(_folder: &File) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn has_writers(_file: &File) -> io::Result<bool> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -4,4 +4,6 @@
 mod barriers;
 mod errors;
 mod fixture;
+#[cfg(target_os = "linux")]
+mod slow;
 mod spawn;
