@@ -1,0 +1,124 @@
+//! One extraction's rules and counters, and the loop that moves a file's bytes.
+//!
+//! [`pour`] is the only place where bytes go from a format to a sink: it coalesces short reads into
+//! full buffers (BLAKE3 and the kernel both want large, aligned pieces), counts against the limits,
+//! digests, and lets the format verify a file *before* the sink hears that it is done.
+
+use crate::digest::Plan;
+use crate::entry::{Done, Entry, Summary};
+use crate::error::{Class, Error, Result};
+use crate::limits::Limits;
+use crate::policy::Policy;
+use crate::sink::Sink;
+
+pub(crate) struct Job<'a> {
+    pub(crate) limits: &'a Limits,
+    pub(crate) policy: &'a Policy,
+    pub(crate) plan: Plan,
+    pub(crate) summary: Summary,
+}
+
+/// The decoded bytes of one file.
+pub(crate) trait Body {
+    /// Fills `out` completely unless the file ends; returns the count.
+    fn fill(&mut self, out: &mut [u8]) -> Result<usize>;
+
+    /// Verifies the file against what the archive says of it.
+    fn finish(&mut self, done: &Done) -> Result<()>;
+
+    /// The byte of the archive that comes next.
+    fn offset(&self) -> u64;
+}
+
+impl Job<'_> {
+    pub(crate) fn count_entry(&mut self) -> Result<()> {
+        self.summary.entries += 1;
+        self.check_entries(self.summary.entries)
+    }
+
+    pub(crate) fn check_entries(&self, count: u64) -> Result<()> {
+        let max = self.limits.entries;
+        if count <= max { Ok(()) } else { Err(over("number of entries", max)) }
+    }
+
+    /// Counts `count` bytes of a file that now has `size`, when `offset` bytes of the archive were read.
+    fn count_bytes(&mut self, count: usize, size: u64, offset: u64) -> Result<()> {
+        let limits = self.limits;
+        self.summary.bytes += count as u64;
+        if size > limits.entry_bytes {
+            return Err(over("bytes of one entry", limits.entry_bytes));
+        }
+        if self.summary.bytes > limits.total_bytes {
+            return Err(over("bytes of all entries", limits.total_bytes));
+        }
+        let allowed = limits.ratio_free_bytes.max(limits.ratio.saturating_mul(offset));
+        if self.summary.bytes > allowed {
+            return Err(over("output per byte of archive", limits.ratio));
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn over(what: &'static str, max: u64) -> Error {
+    Error::mismatch(Class::Limit, what, format!("at most {max}"), "more")
+}
+
+/// Moves one file from `body` to `sink`.
+pub(crate) fn pour<S: Sink>(
+    job: &mut Job<'_>,
+    sink: &mut S,
+    entry: &Entry<'_>,
+    body: &mut impl Body,
+    buffer: &mut [u8],
+) -> Result<Done> {
+    job.summary.files += 1;
+    let first = body.fill(buffer)?;
+    job.count_bytes(first, first as u64, body.offset())?;
+    // A full buffer may be the whole file: only one byte more, or none, can tell.
+    let mut next = [0];
+    if first < buffer.len() || body.fill(&mut next)? == 0 {
+        let bytes = &buffer[..first];
+        let done = job.plan.whole(entry.id, bytes);
+        body.finish(&done)?;
+        sink.whole(entry, bytes, &done).map_err(Error::sink)?;
+        return Ok(done);
+    }
+    pour_rest(job, sink, entry, body, buffer, next[0])
+}
+
+/// Moves a file that is longer than the buffer, which is full; `next` is the byte after it.
+fn pour_rest<S: Sink>(
+    job: &mut Job<'_>,
+    sink: &mut S,
+    entry: &Entry<'_>,
+    body: &mut impl Body,
+    buffer: &mut [u8],
+    next: u8,
+) -> Result<Done> {
+    let mut file = sink.begin(entry).map_err(Error::sink)?;
+    let mut running = job.plan.start();
+    running.update(buffer);
+    sink.chunk(&mut file, buffer).map_err(Error::sink)?;
+    buffer[0] = next;
+    let mut size = buffer.len() as u64;
+    let mut start = 1;
+    loop {
+        let count = start + body.fill(&mut buffer[start..])?;
+        if count == 0 {
+            break;
+        }
+        size += count as u64;
+        job.count_bytes(count, size, body.offset())?;
+        running.update(&buffer[..count]);
+        sink.chunk(&mut file, &buffer[..count]).map_err(Error::sink)?;
+        start = 0;
+        if count < buffer.len() {
+            break;
+        }
+    }
+    let done = running.finish(entry.id);
+    body.finish(&done)?;
+    sink.end(file, &done).map_err(Error::sink)?;
+    Ok(done)
+}

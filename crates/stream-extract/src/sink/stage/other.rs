@@ -1,0 +1,53 @@
+//! A tree written through paths, for systems without folder handles.
+//!
+//! The private folder keeps others out, and every path was judged by Windows' rules before.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub(crate) struct Tree {
+    root: PathBuf,
+    last_path: String,
+}
+
+/// Makes a folder; it inherits the permissions of its parent.
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
+}
+
+impl Tree {
+    /// Makes the folder.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        fs::create_dir(path)?;
+        Ok(Self { root: path.to_path_buf(), last_path: String::new() })
+    }
+
+    pub(crate) fn directory(&mut self, path: &str) -> io::Result<()> {
+        if self.last_path != path {
+            fs::create_dir_all(self.root.join(path))?;
+            self.last_path.clear();
+            self.last_path.push_str(path);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn file(&mut self, path: &str, _executable: bool) -> io::Result<File> {
+        if let Some((parent, _)) = path.rsplit_once('/') {
+            self.directory(parent)?;
+        }
+        OpenOptions::new().write(true).create_new(true).open(self.root.join(path))
+    }
+
+    /// There is no executable bit here.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "same signature everywhere")]
+    pub(crate) fn make_executable(&mut self, _path: &str) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Renames `from` to `to` unless `to` exists.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}

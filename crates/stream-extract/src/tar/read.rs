@@ -1,0 +1,211 @@
+//! The sequence of headers and files.
+
+use tar::EntryType;
+
+use super::extension::{self, Extensions};
+use super::gzip::Gunzip;
+use super::header::{self, BLOCK_BYTES, Header};
+use super::source::Source;
+use crate::entry::{Done, Entry, EntryId};
+use crate::error::{Class, Error, Result};
+use crate::input::Input;
+use crate::job::{Body, Job, pour};
+use crate::names::Node;
+use crate::path;
+use crate::scratch::Scratch;
+use crate::sink::Sink;
+
+/// Reads an uncompressed tar.
+pub(crate) fn plain<S: Sink>(
+    input: &mut Input<'_>,
+    job: &mut Job<'_>,
+    scratch: &mut Scratch,
+    sink: &mut S,
+) -> Result<()> {
+    let Scratch { buffer, name, extra, path, names, .. } = scratch;
+    Tar { source: input, job, sink, buffer, name, record: extra, path, names }.read()
+}
+
+/// Reads a tar that gzip compressed.
+pub(crate) fn gzipped<S: Sink>(
+    input: &mut Input<'_>,
+    job: &mut Job<'_>,
+    scratch: &mut Scratch,
+    sink: &mut S,
+) -> Result<()> {
+    let Scratch { buffer, name, extra, path, names, inflate, .. } = scratch;
+    let source = &mut Gunzip::new(input, inflate)?;
+    Tar { source, job, sink, buffer, name, record: extra, path, names }.read()
+}
+
+struct Tar<'a, 'j, R, S> {
+    source: &'a mut R,
+    job: &'a mut Job<'j>,
+    sink: &'a mut S,
+    buffer: &'a mut [u8],
+    name: &'a mut Vec<u8>,
+    record: &'a mut Vec<u8>,
+    path: &'a mut String,
+    names: &'a mut crate::names::Names,
+}
+
+impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
+    fn read(mut self) -> Result<()> {
+        self.job.plan.crc32 = false;
+        self.names.reset(self.job.policy.folds_names(), true);
+        let mut extensions = Extensions::default();
+        let mut block = [0; BLOCK_BYTES];
+        loop {
+            self.source.fill_exact(&mut block)?;
+            if block == [0; BLOCK_BYTES] {
+                return self.end(&extensions);
+            }
+            let offset = self.source.offset();
+            let index = self.job.summary.entries;
+            self.name.clear();
+            self.one(&block, &mut extensions)
+                .map_err(|error| error.in_entry(index, self.name).at(offset))?;
+        }
+    }
+
+    /// Reads the second closing block and whatever pads the archive, which must be zeros.
+    fn end(&mut self, extensions: &Extensions) -> Result<()> {
+        if extensions.is_pending() {
+            return Err(corrupt("an extension header has no entry"));
+        }
+        self.source.fill_exact(&mut self.buffer[..BLOCK_BYTES])?;
+        let mut count = BLOCK_BYTES;
+        while count > 0 {
+            if self.buffer[..count].iter().any(|&byte| byte != 0) {
+                let what = "there are bytes after the end of the archive";
+                return Err(corrupt(what).at(self.source.offset()));
+            }
+            count = self.source.fill(self.buffer)?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, block: &[u8; BLOCK_BYTES], extensions: &mut Extensions) -> Result<()> {
+        let header = header::parse(block)?;
+        let limits = self.job.limits;
+        match header.kind() {
+            EntryType::GNULongName => {
+                self.read_record(header.size, limits.gnu_name_bytes)?;
+                extensions.gnu_path(self.record)
+            }
+            EntryType::XHeader => {
+                self.read_record(header.size, limits.pax_bytes)?;
+                extensions.pax(self.record)
+            }
+            EntryType::XGlobalHeader => {
+                self.read_record(header.size, limits.pax_global_bytes)?;
+                extension::check_global(self.record)
+            }
+            _ => self.entry(&header, &std::mem::take(extensions)),
+        }
+    }
+
+    fn read_record(&mut self, size: u64, max: u64) -> Result<()> {
+        let length = usize::try_from(size).ok().filter(|_| size <= max).ok_or_else(|| {
+            let at_most = format!("at most {max}");
+            Error::mismatch(Class::Limit, "bytes of an extension header", at_most, size)
+        })?;
+        self.record.clear();
+        self.record.resize(length.next_multiple_of(BLOCK_BYTES), 0);
+        self.source.fill_exact(self.record)?;
+        self.record.truncate(length);
+        Ok(())
+    }
+
+    fn entry(&mut self, header: &Header<'_>, extensions: &Extensions) -> Result<()> {
+        self.job.count_entry()?;
+        match extensions.path() {
+            Some(path) => self.name.extend_from_slice(path),
+            None => self.name.extend_from_slice(&header.path()),
+        }
+        let size = extensions.size().unwrap_or(header.size);
+        match header.kind() {
+            EntryType::Directory => self.folder(size),
+            EntryType::Regular if self.name.ends_with(b"/") => self.folder(size),
+            EntryType::Regular | EntryType::Continuous => self.file(header, size),
+            other => Err(refuse(other)),
+        }
+    }
+
+    fn folder(&mut self, size: u64) -> Result<()> {
+        self.job.summary.directories += 1;
+        if size != 0 {
+            return Err(corrupt("the entry is a folder, but it has content"));
+        }
+        path::sanitize(self.name, self.job.policy, self.job.limits, self.path)?;
+        if self.path.is_empty() {
+            return Ok(()); // `./`: the target folder itself, which exists.
+        }
+        self.names.claim(self.path, Node::Folder)?;
+        let entry = entry(self.job, self.path, 0, false);
+        self.sink.directory(&entry).map_err(Error::sink)
+    }
+
+    fn file(&mut self, header: &Header<'_>, size: u64) -> Result<()> {
+        path::sanitize(self.name, self.job.policy, self.job.limits, self.path)?;
+        if self.path.is_empty() {
+            return Err(Error::new(Class::UnsafePath, "the name is the target folder itself"));
+        }
+        self.names.claim(self.path, Node::File)?;
+        let entry = entry(self.job, self.path, size, header.executable());
+        let mut data = Data { source: self.source, left: size, padding: padding(size) };
+        pour(self.job, self.sink, &entry, &mut data, self.buffer).map(drop)
+    }
+}
+
+fn entry<'a>(job: &Job<'_>, path: &'a str, size: u64, executable: bool) -> Entry<'a> {
+    let id = EntryId(job.summary.entries - 1);
+    Entry { id, path, size_hint: Some(size), executable: Some(executable) }
+}
+
+/// Bytes from the end of a file of `size` to the next block.
+fn padding(size: u64) -> usize {
+    let block = BLOCK_BYTES as u64;
+    usize::try_from((block - size % block) % block).unwrap_or(0)
+}
+
+fn refuse(kind: EntryType) -> Error {
+    match kind {
+        EntryType::Symlink => Error::new(Class::Refused, "the entry is a symbolic link"),
+        EntryType::Link => Error::new(Class::Refused, "the entry is a hard link"),
+        EntryType::GNUSparse => Error::new(Class::Unsupported, "the entry is a sparse file"),
+        other => {
+            let found = format!("`{}`", other.as_byte().escape_ascii());
+            Error::mismatch(Class::Unsupported, "type of the entry", "file or folder", found)
+        }
+    }
+}
+
+/// The bytes of one file in a tar.
+struct Data<'a, R> {
+    source: &'a mut R,
+    left: u64,
+    padding: usize,
+}
+
+impl<R: Source> Body for Data<'_, R> {
+    fn fill(&mut self, out: &mut [u8]) -> Result<usize> {
+        let count = out.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        self.source.fill_exact(&mut out[..count])?;
+        self.left -= count as u64;
+        Ok(count)
+    }
+
+    fn finish(&mut self, _: &Done) -> Result<()> {
+        self.source.fill_exact(&mut [0; BLOCK_BYTES][..self.padding])
+    }
+
+    fn offset(&self) -> u64 {
+        self.source.offset()
+    }
+}
+
+#[cold]
+fn corrupt(what: &'static str) -> Error {
+    Error::new(Class::Corrupt, what)
+}

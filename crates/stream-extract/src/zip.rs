@@ -1,0 +1,26 @@
+//! Zip archives: one reader of records, two orders of reading them.
+//!
+//! A zip says everything twice: in a local header before each file and in the central directory at the
+//! end. Attacks live where the two disagree and readers differ in whom they believe. Here nobody is
+//! believed: each entry must be described by both, equally, and the entries must cover the archive
+//! from its first byte to the directory without a gap or an overlap. A stream reads local headers first
+//! and settles with the directory at the end; a seekable archive reads the directory first. Both run
+//! the same parsers and the same comparison, so they accept the same archives with the same result.
+//!
+//! Absent: encryption, multi-part archives, methods other than stored and deflate, and repair.
+
+mod central;
+mod data;
+mod descriptor;
+mod directory;
+mod end;
+mod entry;
+mod extra;
+mod layout;
+mod local;
+mod locate;
+mod read;
+mod table;
+
+pub(crate) use read::{load, read_loaded, stream};
+pub(crate) use table::Table;

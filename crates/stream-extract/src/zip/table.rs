@@ -1,0 +1,119 @@
+//! What is remembered of each entry between its two descriptions.
+//!
+//! Names are not kept: a 64-bit hash under a secret key stands for the name, so that memory grows with
+//! the number of entries and never with the length of names.
+
+use crate::error::{Class, Error, Result};
+
+/// One entry, as described by its local header and, after its bytes were copied, as measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    /// Where its local header starts.
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    pub(crate) packed: u64,
+    /// Keyed hash of the name's exact bytes.
+    pub(crate) name: u64,
+    pub(crate) crc32: u32,
+    pub(crate) flags: u16,
+    pub(crate) method: u16,
+    pub(crate) directory: bool,
+    /// The executable bit: known only from the central directory.
+    pub(crate) executable: bool,
+    /// Both descriptions were seen.
+    pub(crate) settled: bool,
+}
+
+const _: () = assert!(size_of::<Record>() <= 48, "with the set of names, 64 bytes per entry");
+
+/// All flags but hints about the compressor, and the one that tells where the sizes are: those bytes
+/// were read and verified, and some writers clear it in the directory.
+const COMPARED_FLAGS: u16 = !0b1110;
+
+/// The records of one archive, by offset.
+#[derive(Default)]
+pub(crate) struct Table {
+    records: Vec<Record>,
+    /// The central directory mostly lists entries in the order of the archive.
+    next: usize,
+}
+
+impl Table {
+    pub(crate) fn clear(&mut self) {
+        self.records.clear();
+        self.next = 0;
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    /// Appends a record; the caller appends in order of offset or calls `sort` afterwards.
+    pub(crate) fn push(&mut self, record: Record) {
+        self.records.push(record);
+    }
+
+    pub(crate) fn sort(&mut self) {
+        if !self.records.is_sorted_by_key(|record| record.offset) {
+            self.records.sort_unstable_by_key(|record| record.offset);
+        }
+    }
+
+    /// The position of the record whose local header is at `offset`.
+    pub(crate) fn find(&mut self, offset: u64) -> Option<usize> {
+        let guess = self.next;
+        let index = match self.records.get(guess) {
+            Some(record) if record.offset == offset => guess,
+            _ => self.records.binary_search_by_key(&offset, |record| record.offset).ok()?,
+        };
+        self.next = index + 1;
+        Some(index)
+    }
+
+    pub(crate) fn get(&self, index: usize) -> &Record {
+        &self.records[index]
+    }
+
+    /// Compares the second description of an entry with the first, exactly once.
+    pub(crate) fn settle(&mut self, index: usize, other: &Record) -> Result<()> {
+        let record = &mut self.records[index];
+        if std::mem::replace(&mut record.settled, true) {
+            let what = "two central directory entries describe one file";
+            return Err(Error::new(Class::Corrupt, what));
+        }
+        agree(record, other)
+    }
+
+    /// True when every entry was described twice.
+    pub(crate) fn all_settled(&self) -> bool {
+        self.records.iter().all(|record| record.settled)
+    }
+}
+
+/// Both descriptions must be equal in everything that decides what is extracted.
+fn agree(a: &Record, b: &Record) -> Result<()> {
+    if a.name != b.name {
+        return Err(disagree("name", "one name", "two"));
+    }
+    if a.directory != b.directory {
+        return Err(disagree("kind", "one kind", "two"));
+    }
+    same("method", a.method, b.method)?;
+    same("flags", a.flags & COMPARED_FLAGS, b.flags & COMPARED_FLAGS)?;
+    same("size", a.size, b.size)?;
+    same("compressed size", a.packed, b.packed)?;
+    same("checksum", a.crc32, b.crc32)
+}
+
+fn same<T: PartialEq + std::fmt::Display>(what: &'static str, first: T, second: T) -> Result<()> {
+    if first == second { Ok(()) } else { Err(disagree(what, first, second)) }
+}
+
+fn disagree(
+    what: &'static str,
+    first: impl std::fmt::Display,
+    second: impl std::fmt::Display,
+) -> Error {
+    let what = format!("the local header and the central directory disagree on the {what}");
+    Error::mismatch(Class::Corrupt, what, first, second)
+}

@@ -1,0 +1,4 @@
+//! Everything that the public interface promises, on archives that the tests make themselves.
+
+mod made;
+mod round_trip;
