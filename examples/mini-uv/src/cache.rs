@@ -1,0 +1,245 @@
+//! The cache folder: one file of what was said, one store of what was unpacked.
+//!
+//! `index-cache` keeps what can be asked again: what an interpreter answered, what an index or a
+//! wheel's metadata says, and which unpacked tree a wheel became. `cas-store` keeps the files and,
+//! as the roots of its sweep, the trees. Nothing here is needed: a damaged or missing entry is a
+//! miss, said once as a warning that names the file and what to run.
+//!
+//! Keys of the index file:
+//!
+//! ```text
+//! python/PATH      what the interpreter at PATH answered
+//! path/PATH        tree of the wheel file at PATH        token: the file's identity
+//! sha256/HEX       tree of the wheel with that digest
+//! url/URL          tree of the wheel at that address     token: what the server calls its version
+//! wheel/TREE       METADATA, WHEEL, RECORD, entry_points.txt of an unpacked wheel
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use cas_store::{Protection, Store, Tree};
+use index_cache::{Batch, Durability, IndexCache, Put};
+use pep508_rs::PackageName;
+
+use crate::cli::LinkMode;
+use crate::fault::Advise;
+use crate::interpreter::{self, Interpreter};
+use crate::ui::Ui;
+use crate::wheel::Texts;
+
+const STORE: &str = "store";
+
+/// The slices of a `wheel/` entry.
+pub(crate) const TEXTS: [&str; 4] = ["METADATA", "WHEEL", "RECORD", "entry_points.txt"];
+
+/// Changes when the meaning of an entry changes; older entries are misses then.
+const SCHEMA: [u8; 32] = *b"mini-uv entries, version 1      ";
+
+/// An open cache.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    pub(crate) dir: PathBuf,
+    pub(crate) store: Store,
+    pub(crate) index: IndexCache,
+    ui: Ui,
+}
+
+/// A wheel that was unpacked before.
+#[derive(Clone, Debug)]
+pub(crate) struct Unpacked {
+    /// `NAME/VERSION/DIGEST`.
+    pub(crate) key: String,
+    pub(crate) tree: Tree,
+    pub(crate) texts: Texts,
+}
+
+impl Cache {
+    /// Opens the cache in `dir`, making it if need be.
+    pub(crate) fn open(dir: &Path, mode: LinkMode, ui: Ui) -> anyhow::Result<Self> {
+        Self::open_in(std::path::absolute(dir)?, mode, ui)
+            .context("failed to open the cache")
+            .hint("choose another folder with `--cache-dir`, or remove this one")
+    }
+
+    fn open_in(dir: PathBuf, mode: LinkMode, ui: Ui) -> anyhow::Result<Self> {
+        fs_err::create_dir_all(&dir)?;
+        mark(&dir)?;
+        let protection = match mode {
+            LinkMode::Hardlink => Protection::Detect,
+            LinkMode::Clone | LinkMode::Copy => Protection::Cow,
+        };
+        let options = cas_store::Options::default().protection(protection);
+        let store = Store::open(dir.join(STORE), options)?;
+        let options = index_cache::Options::new().schema(SCHEMA);
+        let index = IndexCache::open(dir.join(index_cache::FILE_NAME), options)?;
+        Ok(Self { dir, store, index, ui })
+    }
+
+    /// What the interpreter at `executable` answers, from the cache if it is unchanged.
+    pub(crate) fn interpreter(&self, executable: &Path) -> anyhow::Result<Interpreter> {
+        let key = format!("python/{}", executable.display());
+        let token = interpreter::token(executable)
+            .with_context(|| format!("no interpreter at `{}`", executable.display()))?;
+        if let Some(answer) = self.body(&key, &token)
+            && let Ok(interpreter) = serde_json::from_slice(&answer)
+        {
+            return Ok(interpreter);
+        }
+        let interpreter = Interpreter::ask(executable)?;
+        self.put(&key, &Put::new().token(&token).body(&serde_json::to_vec(&interpreter)?));
+        Ok(interpreter)
+    }
+
+    /// The tree that the wheel called `source` became, if `token` still holds and nothing is lost.
+    pub(crate) fn unpacked(&self, source: &str, token: &[u8]) -> Option<Unpacked> {
+        let key = String::from_utf8(self.body(source, token)?).ok()?;
+        let texts = self.texts(&key)?;
+        let tree = self.heard(self.store.tree(&key))??;
+        Some(Unpacked { key, tree, texts })
+    }
+
+    /// The metadata of an unpacked wheel.
+    fn texts(&self, key: &str) -> Option<Texts> {
+        let entry = self.heard(self.index.get(&format!("wheel/{key}")))??;
+        let text = |name: &str| {
+            let bytes = self.heard(entry.slice(name))??;
+            String::from_utf8(bytes.into_owned()).ok()
+        };
+        Some(Texts {
+            metadata: text("METADATA")?,
+            wheel: text("WHEEL")?,
+            record: text("RECORD")?,
+            entry_points: text("entry_points.txt")?,
+        })
+    }
+
+    /// Keeps what a wheel became. The tree comes first: what the index names, the store has.
+    pub(crate) fn keep(
+        &self,
+        source: &str,
+        token: &[u8],
+        unpacked: &Unpacked,
+    ) -> anyhow::Result<()> {
+        self.store.write_tree(&unpacked.key, &unpacked.tree)?;
+        let Texts { metadata, wheel, record, entry_points } = &unpacked.texts;
+        let texts = Put::new()
+            .slice("METADATA", 0, metadata.as_bytes())
+            .slice("WHEEL", 0, wheel.as_bytes())
+            .slice("RECORD", 0, record.as_bytes())
+            .slice("entry_points.txt", 0, entry_points.as_bytes());
+        let mut batch = self.index.batch();
+        batch.put(&format!("wheel/{}", unpacked.key), &texts)?;
+        batch.put(source, &Put::new().token(token).body(unpacked.key.as_bytes()))?;
+        self.commit(batch);
+        Ok(())
+    }
+
+    /// The body under `key`, if its token is `token`.
+    pub(crate) fn body(&self, key: &str, token: &[u8]) -> Option<Vec<u8>> {
+        let entry = self.heard(self.index.get(key))??;
+        if entry.token() != token || entry.is_negative() {
+            return None;
+        }
+        self.heard(entry.body()).map(<[u8]>::to_vec)
+    }
+
+    /// Stores one entry; a cache that cannot be written is slower, not wrong.
+    pub(crate) fn put(&self, key: &str, put: &Put<'_>) {
+        let mut batch = self.index.batch();
+        match batch.put(key, put) {
+            Ok(()) => self.commit(batch),
+            Err(error) => self.ui.warn(format!("`{key}` was not kept: {error}")),
+        }
+    }
+
+    /// Forgets every unpacked wheel of the named packages and returns how many there were.
+    pub(crate) fn forget(&self, names: &[PackageName]) -> anyhow::Result<usize> {
+        let mut batch = self.index.batch();
+        let mut forgotten = 0;
+        for key in self.store.trees()? {
+            let name = key.split('/').next().unwrap_or_default();
+            if names.iter().any(|wanted| wanted.as_ref() == name) {
+                batch.remove(&format!("wheel/{key}"))?;
+                forgotten += usize::from(self.store.remove_tree(&key)?);
+            }
+        }
+        self.commit(batch);
+        Ok(forgotten)
+    }
+
+    /// Writes a batch, unsynced: after a power failure an entry is old, new or missing.
+    pub(crate) fn commit(&self, mut batch: Batch<'_>) {
+        match batch.commit(Durability::Fast) {
+            Ok(committed) => {
+                if let Some(reason) = committed.skipped() {
+                    tracing::debug!("the index file was not written: {reason:?}");
+                }
+            }
+            Err(error) => self.ui.warn(format!("the cache was not updated: {}", chain(&error))),
+        }
+    }
+
+    /// The value, or a warning and a miss.
+    pub(crate) fn heard<T, E: std::error::Error>(&self, result: Result<T, E>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.ui.warn(format!(
+                    "ignoring a cache entry: {}; run `mini-uv cache verify --repair`",
+                    chain(&error)
+                ));
+                None
+            }
+        }
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}
+
+/// Says to people and backup programs what the folder is.
+fn mark(dir: &Path) -> anyhow::Result<()> {
+    let tag = dir.join("CACHEDIR.TAG");
+    if !tag.exists() {
+        fs_err::write(tag, "Signature: 8a477f597d28d172789f06886806bc55\n")?;
+        fs_err::write(dir.join(".gitignore"), "*")?;
+    }
+    Ok(())
+}
+
+/// What this tool has put into the cache folder. Other files there are not touched.
+pub(crate) fn own_names(dir: &Path) -> anyhow::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs_err::read_dir(dir)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let index = name.starts_with(index_cache::FILE_NAME);
+        if index || name == STORE || name == "CACHEDIR.TAG" || name == ".gitignore" {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Where the cache is unless `--cache-dir` says otherwise.
+pub(crate) fn default_dir() -> anyhow::Result<PathBuf> {
+    let home =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = if cfg!(windows) {
+        home("LOCALAPPDATA")
+    } else {
+        home("XDG_CACHE_HOME").or_else(|| Some(home("HOME")?.join(".cache")))
+    };
+    Ok(base
+        .context("no home folder to put a cache in")
+        .hint("name a folder with `--cache-dir` or UV_CACHE_DIR")?
+        .join("mini-uv"))
+}

@@ -1,0 +1,153 @@
+//! `cache dir | size | clean | prune | verify`.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use cas_store::{SweepOptions, SweepReport};
+use pep508_rs::PackageName;
+
+use super::Tool;
+use crate::cache::Cache;
+use crate::cli;
+use crate::fault::Advise;
+use crate::ui;
+
+pub(super) fn run(tool: &Tool, command: &cli::Cache) -> anyhow::Result<ExitCode> {
+    match command {
+        cli::Cache::Dir => {
+            ui::result(tool.cache_dir()?.display().to_string());
+            Ok(ExitCode::SUCCESS)
+        }
+        cli::Cache::Size { bytes } => size(&tool.cache_dir()?, *bytes),
+        cli::Cache::Clean { packages } if packages.is_empty() => clean_all(tool),
+        cli::Cache::Clean { packages } => clean(tool, packages),
+        cli::Cache::Prune => prune(tool),
+        cli::Cache::Verify { repair } => verify(tool, *repair),
+    }
+}
+
+fn size(dir: &Path, exact: bool) -> anyhow::Result<ExitCode> {
+    let usage = usage(dir)?;
+    ui::result(if exact { usage.bytes.to_string() } else { ui::bytes(usage.bytes) });
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Default)]
+struct Usage {
+    files: u64,
+    bytes: u64,
+}
+
+/// Files and bytes below `dir`; a file that environments link to counts once, as here it is whole.
+fn usage(dir: &Path) -> anyhow::Result<Usage> {
+    let mut usage = Usage::default();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            entries => entries.with_context(|| format!("failed to list `{}`", folder.display()))?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            } else {
+                usage.files += 1;
+                usage.bytes += metadata.len();
+            }
+        }
+    }
+    Ok(usage)
+}
+
+fn clean_all(tool: &Tool) -> anyhow::Result<ExitCode> {
+    let dir = tool.cache_dir()?;
+    if !dir.exists() {
+        tool.ui.status(format!("No cache found at: {}", dir.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    tool.ui.status(format!("Clearing cache at: {}", dir.display()));
+    let usage = usage(&dir)?;
+    for name in crate::cache::own_names(&dir)? {
+        let path = dir.join(name);
+        if path.is_dir() {
+            fs_err::remove_dir_all(path)?;
+        } else {
+            fs_err::remove_file(path)?;
+        }
+    }
+    tool.ui.status(removed(usage.files, usage.bytes));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn removed(files: u64, bytes: u64) -> String {
+    format!("Removed {} ({})", ui::plural(files, "file"), ui::bytes(bytes))
+}
+
+/// Forgets the trees of some packages, then sweeps what only they used.
+fn clean(tool: &Tool, packages: &[String]) -> anyhow::Result<ExitCode> {
+    let cache = tool.cache()?;
+    let names = packages
+        .iter()
+        .map(|text| text.parse().with_context(|| format!("`{text}` is not a package name")))
+        .collect::<anyhow::Result<Vec<PackageName>>>()?;
+    let forgotten = cache.forget(&names)?;
+    tracing::debug!("forgot {forgotten} unpacked wheels");
+    let report = sweep(&cache)?;
+    if forgotten == 0 && report.objects_removed == 0 {
+        tool.ui.status("No cache entries found");
+    } else {
+        tool.ui.status(removed(report.objects_removed, report.bytes_removed));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn prune(tool: &Tool) -> anyhow::Result<ExitCode> {
+    let cache = tool.cache()?;
+    tool.ui.status(format!("Pruning cache at: {}", cache.dir.display()));
+    let report = sweep(&cache)?;
+    if report.objects_removed + report.temporaries_removed == 0 {
+        tool.ui.status("No unused entries found");
+    } else {
+        tool.ui.status(removed(report.objects_removed, report.bytes_removed));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// No grace: an object that an installation is about to use has a second link already.
+fn sweep(cache: &Cache) -> anyhow::Result<SweepReport> {
+    Ok(cache.store.sweep(SweepOptions::default().grace(Duration::ZERO))?)
+}
+
+/// Reads every object that a tree names, and every entry that belongs to a tree.
+fn verify(tool: &Tool, repair: bool) -> anyhow::Result<ExitCode> {
+    let cache = tool.cache()?;
+    let started = Instant::now();
+    let checked = crate::verify::check(cache)?;
+    for damage in &checked.damage {
+        ui::result(damage.to_string());
+    }
+    tool.ui.status(format!(
+        "Verified {} ({}) of {} in {:.2}s",
+        ui::plural(checked.files, "file"),
+        ui::bytes(checked.bytes),
+        ui::plural(checked.wheels, "wheel"),
+        started.elapsed().as_secs_f64()
+    ));
+    if checked.damage.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if repair {
+        let repaired = crate::verify::repair(cache, &checked.damage)?;
+        tool.ui.status(format!(
+            "Removed {repaired} damaged entries; they are fetched again when needed"
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(anyhow::anyhow!("the cache has {} damaged entries", checked.damage.len()))
+        .unsatisfied()
+        .hint("run `mini-uv cache verify --repair` to remove them")
+}

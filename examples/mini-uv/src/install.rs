@@ -1,0 +1,192 @@
+//! Makes an environment hold the chosen wheels instead of the replaced packages, or changes nothing.
+//!
+//! Wheels are unpacked and arranged in parallel, each in its own folder of the transaction's stage.
+//! Only when all of them are ready does anything move. What was unpacked stays in the cache even if
+//! another wheel fails, so that trying again is cheap.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use anyhow::Context;
+use deferred_close::Closer;
+use stream_extract::Scratch;
+
+use crate::cache::Cache;
+use crate::dist::{Chosen, Location};
+use crate::environment::Environment;
+use crate::installed::Installed;
+use crate::stage::{self, Provenance, Staged};
+use crate::transaction::Transaction;
+use crate::ui::Ui;
+use crate::uninstall;
+use crate::unpack::{Raw, Unpacker};
+
+/// An installation that was decided.
+pub(crate) struct Installation<'a> {
+    pub(crate) environment: &'a Environment,
+    pub(crate) cache: &'a Cache,
+    pub(crate) ui: Ui,
+    pub(crate) chosen: &'a [Chosen],
+    pub(crate) replaced: &'a [Installed],
+    /// How many wheels are prepared at once.
+    pub(crate) workers: usize,
+}
+
+impl Installation<'_> {
+    /// Does it, and returns the Python sources that are there now.
+    pub(crate) fn run(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let started = Instant::now();
+        let mut transaction = Transaction::begin(&self.environment.roots.purelib)?;
+        let dirs: Vec<PathBuf> =
+            self.chosen.iter().map(|_| transaction.prepare()).collect::<anyhow::Result<_>>()?;
+        let staged = self.prepare(&dirs)?;
+        if !self.chosen.is_empty() {
+            self.ui.done("Prepared", self.chosen.len(), started);
+        }
+        self.replace(&mut transaction)?;
+        self.place(transaction, &staged)?;
+        Ok(staged.into_iter().flat_map(|staged| staged.sources).collect())
+    }
+
+    fn replace(&self, transaction: &mut Transaction) -> anyhow::Result<()> {
+        let started = Instant::now();
+        for package in self.replaced {
+            uninstall::remove(package, &self.environment.roots, transaction)?;
+        }
+        if !self.replaced.is_empty() {
+            self.ui.done("Uninstalled", self.replaced.len(), started);
+        }
+        Ok(())
+    }
+
+    fn place(&self, mut transaction: Transaction, staged: &[Staged]) -> anyhow::Result<()> {
+        let started = Instant::now();
+        for (from, to) in staged.iter().flat_map(|staged| &staged.moves) {
+            if let Some(parent) = to.parent() {
+                transaction.make_dirs(parent)?;
+            }
+            transaction.place(from, to)?;
+        }
+        transaction.commit()?;
+        if !staged.is_empty() {
+            self.ui.done("Installed", staged.len(), started);
+        }
+        Ok(())
+    }
+
+    /// Unpacks and arranges every wheel; the first error stops the others.
+    fn prepare(&self, dirs: &[PathBuf]) -> anyhow::Result<Vec<Staged>> {
+        let bar = self.ui.bar(dirs.len() as u64, "Preparing packages...");
+        let cancel = AtomicBool::new(false);
+        let closer = Closer::default();
+        let unpacker =
+            Unpacker { cache: self.cache, closer: &closer, ui: self.ui, cancel: &cancel };
+        let outcome = Outcome::new(dirs.len());
+        std::thread::scope(|threads| {
+            for _ in 1..self.workers.min(dirs.len()) {
+                threads.spawn(|| self.work(&unpacker, dirs, &outcome, &bar));
+            }
+            self.work(&unpacker, dirs, &outcome, &bar);
+        });
+        bar.finish_and_clear();
+        outcome.into_result()
+    }
+
+    /// Takes the next wheel until there is none.
+    fn work(
+        &self,
+        unpacker: &Unpacker<'_>,
+        dirs: &[PathBuf],
+        outcome: &Outcome,
+        bar: &indicatif::ProgressBar,
+    ) {
+        let mut scratch = Scratch::new();
+        while let Some(at) = outcome.next() {
+            match self.prepare_one(unpacker, &self.chosen[at], &dirs[at], &mut scratch) {
+                Ok(staged) => outcome.succeed(at, staged),
+                Err(error) => {
+                    outcome.fail(error);
+                    unpacker.cancel.store(true, Ordering::Relaxed);
+                }
+            }
+            bar.inc(1);
+        }
+    }
+
+    fn prepare_one(
+        &self,
+        unpacker: &Unpacker<'_>,
+        chosen: &Chosen,
+        dir: &std::path::Path,
+        scratch: &mut Scratch,
+    ) -> anyhow::Result<Staged> {
+        let wheel = &chosen.dist.wheel;
+        let raw = self.unpack(unpacker, chosen, dir, scratch)?;
+        let provenance = Provenance { requested: chosen.requested, url: chosen.direct_url.clone() };
+        stage::arrange(&raw, wheel, self.environment, &provenance)
+            .with_context(|| format!("failed to install {wheel}"))
+    }
+
+    fn unpack(
+        &self,
+        unpacker: &Unpacker<'_>,
+        chosen: &Chosen,
+        dir: &std::path::Path,
+        scratch: &mut Scratch,
+    ) -> anyhow::Result<Raw> {
+        let wheel = &chosen.dist.wheel;
+        match &chosen.dist.location {
+            Location::File(path) => unpacker.file(wheel, path, &chosen.allowed, dir, scratch),
+            Location::Url(url) => anyhow::bail!("cannot download `{url}`"),
+        }
+    }
+}
+
+/// What the workers have done so far.
+struct Outcome {
+    next: AtomicUsize,
+    results: Mutex<Results>,
+}
+
+#[derive(Default)]
+struct Results {
+    staged: Vec<Option<Staged>>,
+    error: Option<anyhow::Error>,
+}
+
+impl Outcome {
+    fn new(count: usize) -> Self {
+        let staged = (0..count).map(|_| None).collect();
+        Self { next: AtomicUsize::new(0), results: Mutex::new(Results { staged, error: None }) }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Results> {
+        self.results.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The next wheel to prepare; none when all are taken or one has failed.
+    fn next(&self) -> Option<usize> {
+        let results = self.lock();
+        let at = self.next.fetch_add(1, Ordering::Relaxed);
+        (at < results.staged.len() && results.error.is_none()).then_some(at)
+    }
+
+    fn succeed(&self, at: usize, staged: Staged) {
+        self.lock().staged[at] = Some(staged);
+    }
+
+    /// Keeps the first error: later ones are often its consequences.
+    fn fail(&self, error: anyhow::Error) {
+        self.lock().error.get_or_insert(error);
+    }
+
+    fn into_result(self) -> anyhow::Result<Vec<Staged>> {
+        let results = self.results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match results.error {
+            Some(error) => Err(error),
+            None => Ok(results.staged.into_iter().flatten().collect()),
+        }
+    }
+}

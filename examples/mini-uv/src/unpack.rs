@@ -1,0 +1,222 @@
+//! Gets the files of one wheel into a stage folder: from the cache, or out of the archive.
+//!
+//! From the cache it is one hard link per file and the wheel is not opened. Out of the archive every
+//! byte is verified (CRC, RECORD, and the archive's digest where one is known) before anything is
+//! remembered. Objects that were lost or edited since make a cached wheel a miss, not an error.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, ensure};
+use deferred_close::Closer;
+use sha2::{Digest as _, Sha256};
+use stream_extract::{Extractor, Policy, Scratch};
+
+use crate::cache::{Cache, Unpacked};
+use crate::fault::Advise;
+use crate::identity;
+use crate::record;
+use crate::sink::{Committed, WheelSink};
+use crate::ui::Ui;
+use crate::wheel_name::WheelName;
+
+/// Read size of archives, in bytes.
+pub(crate) const READ_BYTES: usize = 128 << 10;
+
+/// What all wheels of one installation share.
+pub(crate) struct Unpacker<'a> {
+    pub(crate) cache: &'a Cache,
+    pub(crate) closer: &'a Closer,
+    pub(crate) ui: Ui,
+    /// Set when another wheel has failed.
+    pub(crate) cancel: &'a AtomicBool,
+}
+
+/// A wheel whose files are in `dir`, in the archive's own layout.
+#[derive(Debug)]
+pub(crate) struct Raw {
+    pub(crate) dir: PathBuf,
+    pub(crate) unpacked: Unpacked,
+    /// Known when a digest was asked for.
+    pub(crate) sha256: Option<[u8; 32]>,
+}
+
+impl Unpacker<'_> {
+    /// Unpacks the wheel file at `path` into the empty folder `dir`.
+    ///
+    /// With `allowed` digests, the file must have one of them.
+    pub(crate) fn file(
+        &self,
+        wheel: &WheelName,
+        path: &Path,
+        allowed: &[[u8; 32]],
+        dir: &Path,
+        scratch: &mut Scratch,
+    ) -> anyhow::Result<Raw> {
+        let path = std::path::absolute(path)?;
+        let token = identity::of(&path)?;
+        let sha256 = if allowed.is_empty() { None } else { Some(allowed_digest(&path, allowed)?) };
+        let source = format!("path/{}", path.display());
+        if let Some(unpacked) = self.from_cache(&source, &token, dir)? {
+            return Ok(Raw { dir: dir.to_owned(), unpacked, sha256 });
+        }
+        let unpacked = self.extract_file(wheel, &path, sha256, dir, scratch)?;
+        self.cache.keep(&source, &token, &unpacked)?;
+        Ok(Raw { dir: dir.to_owned(), unpacked, sha256 })
+    }
+
+    /// Places the tree that `source` became; none when it is not known or not whole.
+    pub(crate) fn from_cache(
+        &self,
+        source: &str,
+        token: &[u8],
+        dir: &Path,
+    ) -> anyhow::Result<Option<Unpacked>> {
+        let Some(unpacked) = self.cache.unpacked(source, token) else { return Ok(None) };
+        let destination = self.cache.store.destination(dir)?;
+        match unpacked.tree.place(&destination) {
+            Ok(report) => {
+                tracing::debug!("{source}: {report:?}");
+                Ok(Some(unpacked))
+            }
+            Err(error) if error.is_missing() => {
+                tracing::debug!("{source}: {} objects are gone", error.missing().len());
+                self.report_quarantine(&destination.report());
+                empty(dir)?;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Edits through a hard link reach every environment; finding one is news.
+    fn report_quarantine(&self, report: &cas_store::PlaceReport) {
+        for bad in &report.quarantined {
+            self.ui.warn(format!(
+                "a file of the cache was changed through one of its links ({}), which {} environments \
+                 may still have; it was set aside and is unpacked anew",
+                bad.digest, bad.other_links
+            ));
+        }
+    }
+
+    fn extract_file(
+        &self,
+        wheel: &WheelName,
+        path: &Path,
+        sha256: Option<[u8; 32]>,
+        dir: &Path,
+        scratch: &mut Scratch,
+    ) -> anyhow::Result<Unpacked> {
+        let file = fs_err::File::open(path)?.into_parts().0;
+        let reader = BufReader::with_capacity(READ_BYTES, file);
+        self.extract(wheel, sha256, dir, |extractor, sink| {
+            extractor.zip_seek(reader, scratch, sink)
+        })
+        .with_context(|| format!("failed to unpack `{}`", path.display()))
+    }
+
+    /// Extracts with `read`, through the store, into `dir`.
+    pub(crate) fn extract<F>(
+        &self,
+        wheel: &WheelName,
+        sha256: Option<[u8; 32]>,
+        dir: &Path,
+        read: F,
+    ) -> anyhow::Result<Unpacked>
+    where
+        F: for<'s, 'g> FnOnce(
+            Extractor<'_>,
+            WheelSink<'s, 'g>,
+        ) -> stream_extract::Result<stream_extract::Report<Committed>>,
+    {
+        let destination = self.cache.store.destination(dir)?;
+        let mut extractor =
+            Extractor::new().policy(Policy::pypi()).sha256(true).cancel(self.cancel);
+        if let Some(digest) = sha256 {
+            extractor = extractor.expect_sha256(digest);
+        }
+        let extracted = self.closer.scope(|scope| {
+            let group = scope.group(wheel.name.as_ref());
+            read(extractor, WheelSink::new(wheel, destination.clone(), &group))
+        });
+        self.report_quarantine(&destination.report());
+        let committed = advise(extracted?)?.committed;
+        if let Some(warning) = committed.warning {
+            self.ui.warn(format!("{wheel}: {warning}"));
+        }
+        Ok(committed.unpacked)
+    }
+}
+
+/// Says what to do about an archive that cannot be unpacked.
+fn advise<T>(extracted: stream_extract::Result<T>) -> anyhow::Result<T> {
+    let Err(error) = extracted else { return Ok(extracted?) };
+    let hint = hint(&error);
+    let result: anyhow::Result<T> = Err(error.into());
+    match hint {
+        Some(hint) => result.hint(hint),
+        None => result,
+    }
+}
+
+fn hint(error: &stream_extract::Error) -> Option<&'static str> {
+    if error.is_truncated() {
+        Some("the wheel ends early: download it again")
+    } else if error.is_digest_mismatch() {
+        Some("the wheel is not the one that was promised: download it again, or correct the digest")
+    } else if error.is_unsafe_path() {
+        Some("the wheel would write outside its folder: do not install it, and tell its authors")
+    } else if error.is_corrupt() {
+        Some("the wheel is damaged: download it again")
+    } else {
+        None
+    }
+}
+
+/// The digest of the file at `path`, which must be one of `allowed`.
+fn allowed_digest(path: &Path, allowed: &[[u8; 32]]) -> anyhow::Result<[u8; 32]> {
+    let digest = sha256_of(fs_err::File::open(path)?.into_parts().0)?;
+    ensure_allowed(&path.display().to_string(), digest, allowed)?;
+    Ok(digest)
+}
+
+/// Fails unless `digest` is one of `allowed`.
+pub(crate) fn ensure_allowed(
+    what: &str,
+    digest: [u8; 32],
+    allowed: &[[u8; 32]],
+) -> anyhow::Result<()> {
+    let check = || -> anyhow::Result<()> {
+        let expected: Vec<_> =
+            allowed.iter().map(|digest| format!("sha256:{}", record::hex(digest))).collect();
+        ensure!(
+            allowed.contains(&digest),
+            "the digest of `{what}` does not match\nexpected: {}\ncomputed: sha256:{}",
+            expected.join(", "),
+            record::hex(&digest)
+        );
+        Ok(())
+    };
+    check()
+        .hint("the file is not the one that was promised: download it again, or correct the digest")
+}
+
+fn sha256_of(mut file: File) -> anyhow::Result<[u8; 32]> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; READ_BYTES];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hasher.finalize().into()),
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+}
+
+/// Makes `dir` empty again.
+fn empty(dir: &Path) -> anyhow::Result<()> {
+    fs_err::remove_dir_all(dir)?;
+    Ok(fs_err::create_dir(dir)?)
+}

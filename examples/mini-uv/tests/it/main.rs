@@ -1,0 +1,8 @@
+//! The tool as its users have it: real processes, real wheels, the real interpreter.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod damage;
+mod install;
+mod wheel;
+mod world;
