@@ -38,10 +38,12 @@
 //!
 //! # Features
 //!
-//! None yet.
+//! * `corpus` (default): seeded wheels, crates, indexes and trees; needs archive writers.
 
 mod alloc;
 mod comparison;
+#[cfg(feature = "corpus")]
+pub mod corpus;
 mod disk_usage;
 mod error;
 mod goal;

@@ -64,6 +64,11 @@ impl Ratio {
         Self { low: ratio, median: ratio, high: ratio }
     }
 
+    /// Returns true when there is no doubt: equal bounds.
+    pub fn is_exact(&self) -> bool {
+        self.low.total_cmp(&self.high).is_eq()
+    }
+
     /// Half the interval's width, relative to the median.
     pub fn half_width(&self) -> f64 {
         (self.high / self.low).sqrt() - 1.0

@@ -59,6 +59,9 @@ fn line(row: &Row) -> String {
 }
 
 pub(super) fn interval(row: &Row) -> String {
+    if row.ratio.is_exact() {
+        return "exact".to_owned();
+    }
     format!("{} to {}", ratio(row.ratio.low), ratio(row.ratio.high))
 }
 

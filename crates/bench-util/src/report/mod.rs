@@ -3,7 +3,7 @@
 //! Holds data and writes files; each output format is one file below. Nothing here measures.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use fs_err as fs;
@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::goal::Verdict;
 use crate::stamp::Stamp;
 
+mod axis;
 mod html;
 mod markdown;
 mod svg;
@@ -30,7 +31,7 @@ mod units;
 /// let size = Comparison::exact("index", "size_bytes", ("files", 1000), ("ours", 1010));
 /// report.add(size.goal(Goal::AtMost(1.02)));
 /// report.missing("sled", "it did not build", "install a C compiler");
-/// assert!(report.to_markdown().contains("| ours (size) | files 1,000 B | 1,010 B | 1.01 |"));
+/// assert!(report.to_markdown().contains("| ours (size) | files 1,000 B | 1,010 B | 1.010 |"));
 /// assert_eq!(report.status(), 2);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -240,22 +241,34 @@ impl Report {
         html::write(self)
     }
 
-    /// Writes `NAME.json`, `NAME.md` and `NAME.html` into `folder`, and returns their paths.
+    /// One picture of all ratios, with its own style, for a README.
+    pub fn to_svg(&self) -> String {
+        let lanes: Vec<_> = self
+            .comparisons
+            .iter()
+            .flat_map(|one| {
+                one.rows
+                    .iter()
+                    .map(move |row| (format!("{}: {}", one.name, svg::label(row, one)), row))
+            })
+            .collect();
+        svg::standalone(&svg::ratios(&lanes))
+    }
+
+    /// Writes `NAME.json`, `NAME.md`, `NAME.html` and `NAME.svg` into `folder`.
     ///
     /// # Errors
     ///
     /// When the folder or a file cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<[PathBuf; 3]> {
+    pub fn write(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder).map_err(|error| Error::io("make", folder, error))?;
         let file = |ending: &str, text: String| {
             let path = folder.join(format!("{}.{ending}", self.name));
-            fs::write(&path, text).map_err(|error| Error::io("write", &path, error))?;
-            Ok(path)
+            fs::write(&path, text).map_err(|error| Error::io("write", &path, error))
         };
-        Ok([
-            file("json", self.to_json())?,
-            file("md", self.to_markdown())?,
-            file("html", self.to_html())?,
-        ])
+        file("json", self.to_json())?;
+        file("md", self.to_markdown())?;
+        file("html", self.to_html())?;
+        file("svg", self.to_svg())
     }
 }

@@ -35,11 +35,11 @@ pub(super) fn duration(ns: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// Two decimals, and three digits for small ratios: 0.04 and 0.036 differ by a tenth.
+/// Two decimals; three near 0, where 0.04 and 0.036 differ by a tenth, and three near 1.
 pub(super) fn ratio(ratio: f64) -> String {
     match ratio {
         r if r.is_infinite() => "∞".to_owned(),
-        r if r < 0.1 => format!("{r:.3}"),
+        r if r < 0.1 || (0.9..1.1).contains(&r) => format!("{r:.3}"),
         r if r < 10.0 => format!("{r:.2}"),
         r => format!("{r:.1}"),
     }
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(duration(2e9), "2.00 s");
         assert_eq!(show(1_234_567.0, &Metric::counter("size_bytes")), "1,234,567 B");
         assert_eq!(show(-1234.0, &Metric::counter("n")), "-1,234");
-        assert_eq!([ratio(0.0361), ratio(0.5), ratio(17.7)], ["0.036", "0.50", "17.7"]);
+        assert_eq!([0.0361, 0.5, 1.0, 17.7].map(ratio), ["0.036", "0.50", "1.000", "17.7"]);
         assert_eq!(suffix(&Metric::counter("net_time_ns")), " (net time)");
     }
 }
