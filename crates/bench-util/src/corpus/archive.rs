@@ -1,5 +1,6 @@
 //! A tree as the archives that package managers read: `.whl` and `.crate`.
 
+use std::fmt::Write as _;
 use std::io::{self, Cursor, Write as _};
 
 use flate2::Compression;
@@ -19,7 +20,8 @@ impl Tree {
     pub fn to_wheel(&self, name: &str, version: &str) -> Vec<u8> {
         let info = format!("{name}-{version}.dist-info");
         let metadata = format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n");
-        let wheel = "Wheel-Version: 1.0\nGenerator: bench-util\nRoot-Is-Purelib: true\nTag: py3-none-any\n";
+        let wheel =
+            "Wheel-Version: 1.0\nGenerator: bench-util\nRoot-Is-Purelib: true\nTag: py3-none-any\n";
         let mut files = self.files.clone();
         files.push(super::file(format!("{info}/METADATA"), metadata.into_bytes(), false));
         files.push(super::file(format!("{info}/WHEEL"), wheel.as_bytes().to_vec(), false));
@@ -64,12 +66,12 @@ fn tarred(files: &[File], top: &str) -> io::Result<Vec<u8>> {
     tar.into_inner()?.finish()
 }
 
-/// One line per file; its own line has neither digest nor size.
+/// One line per file; its own line has neither digest nor size. Writing to a `String` cannot fail.
 fn record(files: &[File], own: &str) -> String {
     let mut text = String::new();
     for file in files {
         let digest = base64url(&Sha256::digest(&file.body));
-        text.push_str(&format!("{},sha256={digest},{}\n", file.path, file.body.len()));
+        let _ = writeln!(text, "{},sha256={digest},{}", file.path, file.body.len());
     }
     text + own + ",,\n"
 }
@@ -96,7 +98,8 @@ mod tests {
 
     #[test]
     fn base64_follows_the_examples_of_the_rfc() {
-        let encoded = ["", "f", "fo", "foo", "foob", "\u{7f}\u{7f}~"].map(|t| base64url(t.as_bytes()));
+        let encoded =
+            ["", "f", "fo", "foo", "foob", "\u{7f}\u{7f}~"].map(|t| base64url(t.as_bytes()));
         assert_eq!(encoded, ["", "Zg", "Zm8", "Zm9v", "Zm9vYg", "f39-"]);
     }
 
@@ -117,6 +120,14 @@ mod tests {
         let record = io::read_to_string(zip.by_name("demo-1.0.dist-info/RECORD").unwrap()).unwrap();
         assert_eq!(record.lines().count(), 43);
         assert!(record.ends_with("demo-1.0.dist-info/RECORD,,\n"));
+    }
+
+    #[test]
+    fn archives_shrink_as_real_ones_do() {
+        let tree = Tree::package(1, "demo", 300);
+        let bytes = usize::try_from(tree.bytes()).unwrap();
+        let percent = 100 * tree.to_wheel("demo", "1.0").len() / bytes;
+        assert!((20..50).contains(&percent), "{percent} % of the size");
     }
 
     #[test]

@@ -51,8 +51,7 @@ fn name(number: usize) -> String {
 
 fn version_line(rng: &mut Rng, name: &str, number: usize, version: usize) -> Value {
     let dependencies = if number == 0 { 0 } else { rng.below(16) };
-    let dependencies: Vec<Value> =
-        (0..dependencies).map(|_| dependency(rng, number)).collect();
+    let dependencies: Vec<Value> = (0..dependencies).map(|_| dependency(rng, number)).collect();
     let features: serde_json::Map<String, Value> = (0..rng.below(10))
         .map(|feature| (format!("feature{feature}"), json!([format!("dep:package-{feature}")])))
         .collect();
@@ -80,7 +79,7 @@ fn dependency(rng: &mut Rng, number: usize) -> Value {
 }
 
 fn hex(rng: &mut Rng) -> String {
-    (0..4).map(|_| format!("{:016x}", rng.next_u64())).collect()
+    (0..4).map(|_| format!("{:016x}", rng.next_u64())).collect::<Vec<_>>().concat()
 }
 
 #[cfg(test)]
