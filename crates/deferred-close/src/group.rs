@@ -52,6 +52,9 @@ impl Handed<'_, '_> {
     /// When a close or a continuation of this group has failed.
     pub fn fail_fast(&self) -> Result<(), CloseErrors> {
         let pool = &self.group.closer.pool;
+        if pool.failed.load(Relaxed) == 0 {
+            return Ok(());
+        }
         CloseErrors::check(pool.ledger(|ledger| ledger.peek_group(self.group.owner)))
     }
 }
@@ -66,20 +69,20 @@ impl<'scope> Group<'scope> {
     ///
     /// It never waits for a worker and never loses the handle: with a full queue it closes here.
     pub fn close<V: Finish>(&self, path: impl Into<PathBuf>, value: V) -> Handed<'_, 'scope> {
+        let place = self.place(&value);
+        if place != Place::Elsewhere {
+            return self.handed(self.close_here(place, path, value));
+        }
         let path = path.into();
-        let at = match self.place(&value, &path) {
-            Place::Elsewhere => {
-                let measures = !value.is_slow();
-                let task = Box::new(move |path: &Path, group: &Arc<str>| {
-                    task::finish(value, path, group).into_iter().collect()
-                });
-                self.offer(path, task, measures)
-            }
-            place => {
-                self.here(place, || task::finish(value, &path, &self.name).into_iter().collect())
-            }
-        };
-        Handed { group: self, at }
+        if self.stays_here(&value, &path) {
+            return self.handed(self.close_here(Place::Here, path, value));
+        }
+        let measures = !value.is_slow();
+        let task = Box::new(move |path: &Path, group: &Arc<str>| {
+            let failed = task::finish(value).err();
+            failed.map(|failure| failure.of(path, group)).into_iter().collect()
+        });
+        self.handed(self.offer(path, task, measures))
     }
 
     /// Closes `value`, then runs `then` with the answer on the thread that closed.
@@ -117,17 +120,15 @@ impl<'scope> Group<'scope> {
         F: FnOnce(io::Result<()>) -> io::Result<()> + Send + 'static,
     {
         let path = path.into();
-        let at = match self.place(&value, &path) {
-            Place::Elsewhere => {
-                // The continuation's time is not the close's.
-                let task = Box::new(move |path: &Path, group: &Arc<str>| {
-                    task::finish_then(value, then, path, group)
-                });
-                self.offer(path, task, false)
-            }
-            _ => self.here(Place::Here, || task::finish_then(value, then, &path, &self.name)),
-        };
-        Handed { group: self, at }
+        if self.place(&value) != Place::Elsewhere || self.stays_here(&value, &path) {
+            let at = self.here(|| task::finish_then(value, then, &path, &self.name));
+            return self.handed(at);
+        }
+        let task = Box::new(move |path: &Path, group: &Arc<str>| {
+            task::finish_then(value, then, path, group)
+        });
+        // The continuation's time is not the close's, so this measures nothing.
+        self.handed(self.offer(path, task, false))
     }
 
     /// Like [`close`](Self::close), and returns a ticket to wait for this handle alone.
@@ -145,11 +146,8 @@ impl<'scope> Group<'scope> {
         path: impl Into<PathBuf>,
         value: V,
     ) -> Handed<'_, 'scope> {
-        let path = path.into();
         self.closer.pool.inline_executable.fetch_add(1, Relaxed);
-        let at =
-            self.here(Place::Here, || task::finish(value, &path, &self.name).into_iter().collect());
-        Handed { group: self, at }
+        self.handed(self.close_here(Place::Here, path, value))
     }
 
     /// Returns when every handle of this group is closed and every continuation has run: the barrier
@@ -168,21 +166,24 @@ impl<'scope> Group<'scope> {
         CloseErrors::check(errors)
     }
 
-    fn place<V: Finish>(&self, value: &V, path: &Path) -> Place {
-        let place = match self.closer.policy {
+    fn place<V: Finish>(&self, value: &V) -> Place {
+        match self.closer.policy {
             Policy::Never => Place::Here,
             Policy::Always => Place::Elsewhere,
             Policy::Adaptive if value.is_slow() => Place::Elsewhere,
             Policy::Adaptive => self.closer.pool.pace.place(),
-        };
-        let exempt = place == Place::Elsewhere
-            && !self.closer.defer_executables
-            && value.is_executable(path);
-        if exempt {
-            self.closer.pool.inline_executable.fetch_add(1, Relaxed);
-            return Place::Here;
         }
-        place
+    }
+
+    /// True, and counted, for executables.
+    fn stays_here<V: Finish>(&self, value: &V, path: &Path) -> bool {
+        let stays = !self.closer.defer_executables && value.is_executable(path);
+        self.closer.pool.inline_executable.fetch_add(u64::from(stays), Relaxed);
+        stays
+    }
+
+    fn handed(&self, at: At) -> Handed<'_, 'scope> {
+        Handed { group: self, at }
     }
 
     fn offer(&self, path: PathBuf, task: Task, measures: bool) -> At {
@@ -195,21 +196,27 @@ impl<'scope> Group<'scope> {
         };
         match self.closer.pool.offer(offer) {
             Ok(handle) => At::Elsewhere(handle),
-            Err(Offer { path, group, task, .. }) => self.here(Place::Here, || task(&path, &group)),
+            Err(Offer { path, group, task, .. }) => self.here(|| task(&path, &group)),
         }
     }
 
-    fn here(&self, place: Place, close: impl FnOnce() -> Vec<CloseError>) -> At {
+    /// The path that a quick file system takes for every handle: two counters, a clock sometimes.
+    fn close_here<V: Finish>(&self, place: Place, path: impl Into<PathBuf>, value: V) -> At {
+        let started = (place == Place::HereTimed).then(Instant::now);
+        let closed = task::finish(value);
+        if let Some(started) = started {
+            self.closer.pool.pace.closed_here(started.elapsed());
+        }
+        self.here(|| match closed {
+            Ok(()) => Vec::new(),
+            Err(failure) => vec![failure.of(&path.into(), &self.name)],
+        })
+    }
+
+    fn here(&self, close: impl FnOnce() -> Vec<CloseError>) -> At {
         let pool = &self.closer.pool;
         pool.inline.fetch_add(1, Relaxed);
-        let errors = if place == Place::HereTimed {
-            let started = Instant::now();
-            let errors = close();
-            pool.pace.closed_here(started.elapsed());
-            errors
-        } else {
-            close()
-        };
+        let errors = close();
         At::Here(if errors.is_empty() { None } else { Some(pool.failed_here(self.owner, errors)) })
     }
 }

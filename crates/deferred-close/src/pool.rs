@@ -52,6 +52,8 @@ pub(crate) struct Pool {
     pub(crate) pace: Pace,
     pub(crate) inline: AtomicU64,
     pub(crate) inline_executable: AtomicU64,
+    /// Closes and continuations that failed, added before the handle is settled.
+    pub(crate) failed: AtomicU64,
     observer: Option<Arc<dyn Observer>>,
     spawn: Spawn,
 }
@@ -126,6 +128,7 @@ impl Pool {
             pace,
             inline: AtomicU64::new(0),
             inline_executable: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
             observer,
             spawn,
         }
@@ -179,11 +182,8 @@ impl Pool {
     /// Keeps the errors of a close on the caller's thread.
     #[cold]
     pub(crate) fn failed_here(&self, owner: Owner, errors: Vec<CloseError>) -> Id {
-        for error in &errors {
-            self.tell(|observer| observer.failed(error));
-        }
+        self.tell_errors(&errors);
         let mut state = self.lock();
-        state.stats.failed += count(errors.len());
         let handle = state.ledger.id();
         state.ledger.keep(owner, handle, errors);
         handle
@@ -259,16 +259,13 @@ impl Pool {
         if measures {
             self.pace.closed_elsewhere(ended.saturating_duration_since(started));
         }
-        for error in &errors {
-            self.tell(|observer| observer.failed(error));
-        }
+        self.tell_errors(&errors);
         self.settle(handle, errors, ended);
     }
 
     fn settle(self: &Arc<Self>, handle: Id, errors: Vec<CloseError>, now: Instant) {
         let mut state = self.lock();
         state.stats.deferred += 1;
-        state.stats.failed += count(errors.len());
         let last = state.ledger.settle(handle, errors);
         let backlog = state.queue.len();
         state.crew.elastic.closed(now, backlog);
@@ -341,8 +338,16 @@ impl Pool {
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = self.lock().stats;
         stats.inline = self.inline.load(Relaxed);
+        stats.failed = self.failed.load(Relaxed);
         stats.inline_executable = self.inline_executable.load(Relaxed);
         stats
+    }
+
+    fn tell_errors(&self, errors: &[CloseError]) {
+        for error in errors {
+            self.failed.fetch_add(1, Relaxed);
+            self.tell(|observer| observer.failed(error));
+        }
     }
 
     fn tell(&self, what: impl FnOnce(&dyn Observer)) {
@@ -373,10 +378,6 @@ impl State {
             threads: self.crew.alive,
         }
     }
-}
-
-fn count(items: usize) -> u64 {
-    u64::try_from(items).unwrap_or(u64::MAX)
 }
 
 /// Spawns workers as threads of the standard library.

@@ -12,12 +12,24 @@ use crate::finish::Finish;
 /// A close that waits in the queue.
 pub(crate) type Task = Box<dyn FnOnce(&Path, &Arc<str>) -> Vec<CloseError> + Send>;
 
-/// Closes `value` and returns what there is to report.
-pub(crate) fn finish<V: Finish>(value: V, path: &Path, group: &Arc<str>) -> Option<CloseError> {
+/// What went wrong, before it has a name.
+pub(crate) struct Failure {
+    step: Step,
+    source: io::Error,
+}
+
+impl Failure {
+    #[cold]
+    pub(crate) fn of(self, path: &Path, group: &Arc<str>) -> CloseError {
+        CloseError::new(path, group, self.step, self.source)
+    }
+}
+
+/// Closes `value`.
+pub(crate) fn finish<V: Finish>(value: V) -> Result<(), Failure> {
     match catch_unwind(AssertUnwindSafe(|| value.finish())) {
-        Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(CloseError::new(path, group, Step::Close, error)),
-        Err(panic) => Some(CloseError::new(path, group, Step::ClosePanic, panicked(&*panic))),
+        Ok(closed) => closed.map_err(|source| Failure { step: Step::Close, source }),
+        Err(panic) => Err(Failure { step: Step::ClosePanic, source: panicked(&*panic) }),
     }
 }
 
@@ -29,15 +41,16 @@ where
     V: Finish,
     F: FnOnce(io::Result<()>) -> io::Result<()>,
 {
-    let closed = finish(value, path, group);
-    let answer = closed.as_ref().map_or(Ok(()), |error| Err(error.to_io_error()));
+    let closed = finish(value).map_err(|failure| failure.of(path, group));
+    let answer = closed.as_ref().copied().map_err(CloseError::to_io_error);
     let second = match catch_unwind(AssertUnwindSafe(|| then(answer))) {
         Ok(Ok(())) => None,
-        Ok(Err(error)) if closed.as_ref().is_some_and(|first| first.is_same(&error)) => None,
-        Ok(Err(error)) => Some(CloseError::new(path, group, Step::Then, error)),
-        Err(panic) => Some(CloseError::new(path, group, Step::ThenPanic, panicked(&*panic))),
+        Ok(Err(error)) if closed.as_ref().is_err_and(|first| first.is_same(&error)) => None,
+        Ok(Err(source)) => Some(Failure { step: Step::Then, source }),
+        Err(panic) => Some(Failure { step: Step::ThenPanic, source: panicked(&*panic) }),
     };
-    closed.into_iter().chain(second).collect()
+    let second = second.map(|failure| failure.of(path, group));
+    closed.err().into_iter().chain(second).collect()
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> io::Error {

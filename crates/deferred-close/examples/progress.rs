@@ -1,0 +1,67 @@
+//! Writes a thousand files, with a line that shows what is still open; on a terminal only.
+//!
+//! `cargo run --release -p deferred-close --example progress -- FOLDER`, where FOLDER is on a file
+//! system whose close is slow (NFS, SMB, FUSE); on a quick one there is nothing to see.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example for a terminal")]
+
+use std::env;
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use deferred_close::Closer;
+
+const FILES: usize = 1000;
+const TICK: Duration = Duration::from_millis(100);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let parent = env::args_os().nth(1).map_or_else(env::temp_dir, PathBuf::from);
+    let folder = parent.join(format!("deferred-close-{}", std::process::id()));
+    fs::create_dir(&folder)?;
+    let closer = Closer::default();
+    let (done, ticks) = mpsc::channel::<()>();
+    let written = thread::scope(|threads| {
+        if io::stderr().is_terminal() {
+            threads.spawn(|| show(&closer, &ticks));
+        }
+        let written = closer.scope(|scope| {
+            let group = scope.group("demo");
+            write_files(&group, &folder)?;
+            group.wait()?;
+            Ok::<_, io::Error>(())
+        });
+        drop(done);
+        written
+    });
+    fs::remove_dir_all(&folder)?;
+    written??;
+    println!("{:?}", closer.stats());
+    assert_eq!(closer.stats().inline + closer.stats().deferred, FILES as u64);
+    Ok(())
+}
+
+fn write_files(group: &deferred_close::Group<'_>, folder: &std::path::Path) -> io::Result<()> {
+    for number in 0..FILES {
+        let path = folder.join(number.to_string());
+        let mut file = File::create(&path)?;
+        file.write_all(&[b'x'; 4096])?;
+        group.close(path, file).fail_fast()?;
+    }
+    Ok(())
+}
+
+/// Polls: an observer would be called for each file, a person reads ten lines a second.
+fn show(closer: &Closer, done: &mpsc::Receiver<()>) {
+    let mut before = 0;
+    while done.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+        let now = closer.progress();
+        let rate = (now.closed - before) * 10;
+        before = now.closed;
+        eprint!("\rclosing: {} open, {rate}/s, {} threads \x1b[K", now.pending, now.threads);
+    }
+    eprint!("\r\x1b[K");
+}
