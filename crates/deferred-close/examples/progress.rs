@@ -26,7 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (done, ticks) = mpsc::channel::<()>();
     let written = thread::scope(|threads| {
         if io::stderr().is_terminal() {
-            threads.spawn(|| show(&closer, &ticks));
+            let closer = &closer;
+            threads.spawn(move || show(closer, &ticks));
         }
         let written = closer.scope(|scope| {
             let group = scope.group("demo");
