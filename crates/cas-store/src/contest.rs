@@ -10,7 +10,7 @@ use crate::path;
 use crate::placed::{Quarantined, Tally};
 use crate::protocol::{Calls, Name};
 use crate::store::{Inner, make_folder};
-use crate::sys::{Dir, Seen, gone_is_fine};
+use crate::sys::{self, Dir, Seen, gone_is_fine};
 
 /// What an object must be.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,8 @@ impl<'a> Contest<'a> {
         Self::new(store, tally, wanted, &store.home, dest)
     }
 
-    fn new(
+    /// About `dest`, a name in any folder.
+    pub(crate) fn new(
         store: &'a Inner,
         tally: &'a Tally,
         wanted: Wanted,
@@ -130,6 +131,10 @@ impl Calls for Contest<'_> {
         Ok(found == digest)
     }
 
+    fn is_read_only(&self) -> bool {
+        self.store.is_read_only()
+    }
+
     fn quarantine(&self, seen: &Seen) -> io::Result<()> {
         let file = format!("{}{}", self.object.flat(), self.store.names.next());
         let kept = format!("{}/{file}", layout::QUARANTINE);
@@ -146,6 +151,12 @@ impl Calls for Contest<'_> {
 }
 
 impl Contest<'_> {
+    /// When the inode at `name` was made, where that can be known.
+    pub(crate) fn born(&self, name: Name) -> Option<(i64, u32)> {
+        let (dir, name) = self.at(name);
+        sys::born(dir, name)
+    }
+
     fn rename_aside(&self, kept: &str) -> io::Result<()> {
         let (dir, name) = self.at(Name::Aside);
         dir.rename(name, &self.store.home, kept)

@@ -15,8 +15,8 @@ use crate::new_file::{NewFile, Route, StreamedFile};
 use crate::options::{Protection, Sharing};
 use crate::path;
 use crate::placed::{PlaceReport, Placed, Tally, Why};
-use crate::plan::{self, Means};
-use crate::protocol::{self, Hit};
+use crate::plan::{self, Means, MeansCell};
+use crate::protocol::{self, Hit, Name};
 use crate::store::{Inner, with_execute};
 use crate::sys::{Dir, FileKind, gone_is_fine};
 
@@ -39,7 +39,10 @@ pub struct Destination {
 pub(crate) struct Shared {
     pub(crate) store: Arc<Inner>,
     pub(crate) dir: Dir,
-    means: Means,
+    /// How objects come out of the store.
+    means_out: MeansCell,
+    /// How files get into it.
+    means_in: Means,
     natural_mode: u32,
     folders: RwLock<HashSet<String>>,
 }
@@ -59,8 +62,10 @@ impl Destination {
         let fail = |error| Error::io("prepare the destination", folder, error);
         let dir = Dir::open(folder).map_err(fail)?;
         let survey = plan::survey(&store, &dir).map_err(fail)?;
+        let means = means_for(&store, survey);
         let shared = Shared {
-            means: means_for(&store, survey),
+            means_out: MeansCell::new(means),
+            means_in: means,
             natural_mode: survey.natural_mode,
             folders: RwLock::default(),
             store,
@@ -80,9 +85,10 @@ impl Destination {
         self.shared.dir.path()
     }
 
-    /// How files of the store get here, as found by probing.
+    /// How files of the store get here, as found by probing, or as learnt since from a file that the
+    /// system refused.
     pub fn means(&self) -> Means {
-        self.shared.means
+        self.shared.means_out.get()
     }
 
     /// What happened so far, over all handles of this destination.
@@ -181,12 +187,31 @@ impl Destination {
 
     fn try_link(&self, path: &str, wanted: Wanted) -> io::Result<Option<Placed>> {
         let contest = self.contest(path, wanted);
+        let born = self.shared.store.is_overlay.then(|| contest.born(Name::Object));
         match protocol::place(&contest)? {
-            Hit::Linked => Ok(Some(Placed::Linked)),
+            Hit::Linked => {
+                if born.is_some_and(|born| born != contest.born(Name::Dest)) {
+                    self.note_copy_up();
+                }
+                Ok(Some(Placed::Linked))
+            }
             Hit::Missing => Ok(None),
             Hit::Crowded => self.try_copy_and_roll_over(path, wanted),
-            Hit::Refused(_) => self.try_copy(path, wanted, Means::Reflink),
+            Hit::Refused(_) => {
+                if self.shared.store.is_read_only() {
+                    // There was no probe; this file was it.
+                    self.shared.means_out.worsen(Means::Reflink);
+                }
+                self.try_copy(path, wanted, Means::Reflink)
+            }
         }
+    }
+
+    /// The store lies in a lower layer: each link copies and syncs a whole file first, twice the work
+    /// of a plain copy. From here on copies are made.
+    fn note_copy_up(&self) {
+        self.tally.copied_up();
+        self.shared.means_out.worsen(Means::Copy);
     }
 
     /// The object is full: a copy of it takes its name, and this destination is its second link.
@@ -213,7 +238,7 @@ impl Destination {
         if !matches!(copied, Ok(Some(_))) {
             gone_is_fine(self.shared.dir.unlink(path))?;
         }
-        if matches!(copied, Ok(None)) && !store.is_read_only() {
+        if matches!(copied, Ok(None)) {
             let bad = crate::sys::stat_file(&from)?;
             protocol::set_aside(&self.contest(path, wanted), &bad)?;
         }
@@ -230,12 +255,20 @@ impl Destination {
     ) -> io::Result<Option<Placed>> {
         let store = &self.shared.store;
         let seen = crate::sys::stat_file(from)?;
+        if seen.kind != FileKind::Regular {
+            return Ok(None);
+        }
         let looks = store.looks_like(&seen, &wanted.digest, wanted.executable, wanted.size);
         let means = if looks && !store.needs_hash(&seen) { means } else { Means::Copy };
-        Ok(match copying::copy(from, to, means)? {
-            Copied::Reflinked => Some(Placed::Reflinked),
-            Copied::Hashed(found) => (found == wanted.digest).then_some(Placed::Copied),
-        })
+        match copying::copy(from, to, means)? {
+            Copied::Reflinked => Ok(Some(Placed::Reflinked)),
+            Copied::Hashed(found) => {
+                if means == Means::Reflink && self.means() == Means::Reflink {
+                    self.shared.means_out.worsen(Means::Copy);
+                }
+                Ok((found == wanted.digest).then_some(Placed::Copied))
+            }
+        }
     }
 
     /// Changes the executable bit of a file that was placed or published with the other one.
@@ -261,7 +294,7 @@ impl Destination {
         }
         if seen.links == 1 {
             self.shared.dir.set_mode(path, self.natural(executable)).map_err(fail)?;
-            return Ok(Placed::WrotePrivate(Why::Empty));
+            return Ok(Placed::WrotePrivate(Why::Alone));
         }
         let wanted = Wanted { digest, executable, size: Some(seen.size) };
         self.replacing().swap_variant(path, wanted)
@@ -355,7 +388,7 @@ impl Destination {
 
     pub(crate) fn create_file(&self, path: &str, executable: Executable) -> Result<(File, String)> {
         let written_as = self.written_as(path);
-        let mode = match self.shared.means {
+        let mode = match self.shared.means_in {
             Means::Hardlink => self.shared.store.config.mode(executable),
             _ => self.natural(executable),
         };
@@ -372,7 +405,7 @@ impl Destination {
 
     /// How this file comes out of the store: private ones never share an inode.
     fn means_of(&self, path: &str, size: Option<u64>) -> Means {
-        match self.shared.means {
+        match self.shared.means_out.get() {
             Means::Hardlink if self.is_private(path, size.unwrap_or(0)) => Means::Reflink,
             means => means,
         }
@@ -380,7 +413,7 @@ impl Destination {
 
     /// How this file, just written, gets into the store.
     pub(crate) fn route(&self, path: &str, size: u64) -> Route {
-        match self.shared.means {
+        match self.shared.means_in {
             _ if size == 0 => Route::Stay(Why::Empty),
             _ if self.shared.store.is_read_only() => Route::Stay(Why::ReadOnlyStore),
             Means::Hardlink if self.is_private(path, size) => Route::CopyIn(Means::Reflink),

@@ -63,17 +63,37 @@ mod placed;
 mod plan;
 mod protocol;
 
-mod manifest;
-mod sweep;
-mod tree;
+#[cfg(test)]
+mod model;
 
+mod archive;
+mod manifest;
+mod place;
+mod tree;
+mod trees;
+
+mod adopt;
+mod savings;
+mod stats;
+mod sweep;
+mod verify;
+mod walk;
+mod watch;
+
+pub use adopt::{AdoptOptions, AdoptReport, Skipped};
+pub use archive::{Archive, ArchiveBuilder};
 pub use destination::{Destination, Lookup};
 pub use digest::{Digest, Executable, Hasher, NotADigest};
 pub use error::{Error, Missing, Result};
 pub use new_file::{NewFile, Publish, StreamedFile};
 pub use options::{Access, Durability, Options, Protection, Sharing};
+pub use place::TreePart;
 pub use placed::{PlaceReport, Placed, Quarantined, Why};
 pub use plan::Means;
+pub use savings::{Savings, SavingsRow, Selection};
+pub use stats::StoreStats;
 pub use store::Store;
 pub use sweep::{SweepOptions, SweepReport};
 pub use tree::{Tree, TreeBuilder, TreeFile};
+pub use verify::{Damage, Depth, HealedFrom, Sharer, VerifyOptions, VerifyReport};
+pub use watch::Progress;

@@ -29,6 +29,8 @@ pub enum Placed {
 pub enum Why {
     /// Empty files are never shared: they save nothing, and one write would reach them all.
     Empty,
+    /// It has an inode of its own already, and keeps it.
+    Alone,
     /// The store was opened with [`Access::ReadOnly`](crate::Access::ReadOnly).
     ReadOnlyStore,
     /// The system refused; this is its error number, zero when it gave none.

@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::options::Protection;
@@ -27,6 +28,29 @@ pub enum Means {
     Reflink,
     /// Two inodes, two sets of bytes.
     Copy,
+}
+
+/// The means of one destination, worsened when a file shows that the probe promised too much.
+#[derive(Debug)]
+pub(crate) struct MeansCell(AtomicU8);
+
+impl MeansCell {
+    pub(crate) fn new(means: Means) -> Self {
+        Self(AtomicU8::new(means as u8))
+    }
+
+    pub(crate) fn get(&self) -> Means {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Means::Hardlink,
+            1 => Means::Reflink,
+            _ => Means::Copy,
+        }
+    }
+
+    /// Never goes back to a better one.
+    pub(crate) fn worsen(&self, means: Means) {
+        self.0.fetch_max(means as u8, Ordering::Relaxed);
+    }
 }
 
 /// The plan per mount of destinations; the store's own mount is one for its life.

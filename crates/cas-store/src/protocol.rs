@@ -54,6 +54,8 @@ pub(crate) trait Calls {
     fn stat(&self, name: Name) -> io::Result<Seen>;
     /// True when the file at `name`, of which `seen` is the stat, is what the object's name says.
     fn trusts(&self, name: Name, seen: &Seen) -> io::Result<bool>;
+    /// True when the store must not be changed.
+    fn is_read_only(&self) -> bool;
     /// Keeps what is at [`Name::Aside`], a bad object, for people to look at.
     fn quarantine(&self, seen: &Seen) -> io::Result<()>;
 }
@@ -109,6 +111,9 @@ fn inspect(calls: &impl Calls, name: Name) -> io::Result<Option<Seen>> {
 
 /// Takes a bad object out of its shard. If another process healed it meanwhile, puts that one back.
 pub(crate) fn set_aside(calls: &impl Calls, bad: &Seen) -> io::Result<()> {
+    if calls.is_read_only() {
+        return Ok(());
+    }
     match calls.rename(Name::Object, Name::Aside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other?,

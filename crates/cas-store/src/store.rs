@@ -58,6 +58,8 @@ pub(crate) struct Inner {
     pub(crate) plans: Plans,
     pub(crate) names: UniqueNames,
     pub(crate) owner: u32,
+    /// Whether a link may silently copy a file of a lower layer.
+    pub(crate) is_overlay: bool,
 }
 
 impl Store {
@@ -125,9 +127,11 @@ impl Store {
 impl Inner {
     fn new(home: &Path, config: Config, options: Options) -> Result<Self> {
         let open = |path: &Path| Dir::open(path).map_err(|error| Error::io("open", path, error));
+        let objects = open(&home.join(layout::OBJECTS))?;
         Ok(Self {
             home: open(home)?,
-            objects: open(&home.join(layout::OBJECTS))?,
+            is_overlay: sys::is_overlay(&objects),
+            objects,
             options,
             config,
             plans: Plans::default(),

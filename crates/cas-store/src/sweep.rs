@@ -6,9 +6,11 @@
 //! written while the sweep runs are read before anything is removed. What still slips through is a
 //! placement that finds its object missing, and says so.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::contest::{Contest, Wanted};
@@ -18,7 +20,9 @@ use crate::layout::{self, ObjectName};
 use crate::placed::Tally;
 use crate::protocol::{self, Retired};
 use crate::store::{Inner, Store};
-use crate::sys::{Inode, Seen, gone_is_fine};
+use crate::sys::{self, FileKind, Seen, gone_is_fine};
+use crate::walk;
+use crate::watch::{Progress, Watch};
 
 /// What a sweep may remove.
 ///
@@ -28,7 +32,8 @@ use crate::sys::{Inode, Seen, gone_is_fine};
 /// use std::time::Duration;
 /// use cas_store::SweepOptions;
 ///
-/// let options = SweepOptions::default().grace(Duration::from_secs(60)).dry_run(true);
+/// let month = Duration::from_secs(30 * 24 * 60 * 60);
+/// let options = SweepOptions::default().unused_for(month).most_bytes(10 << 30).dry_run(true);
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
@@ -36,16 +41,33 @@ pub struct SweepOptions {
     grace: Duration,
     dry_run: bool,
     unused_for: Option<Duration>,
+    most_bytes: Option<u64>,
+    quarantine_for: Duration,
+    unfinished_for: Duration,
+    watch: Watch,
 }
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Default for SweepOptions {
     fn default() -> Self {
-        Self { grace: Duration::from_secs(600), dry_run: false, unused_for: None }
+        Self {
+            grace: Duration::from_secs(600),
+            dry_run: false,
+            unused_for: None,
+            most_bytes: None,
+            quarantine_for: 30 * DAY,
+            unfinished_for: DAY,
+            watch: Watch::default(),
+        }
     }
 }
 
 impl SweepOptions {
-    /// Objects and unfinished files that changed within this time are kept. Ten minutes by default.
+    /// Objects that changed within this time are kept. Ten minutes by default.
+    ///
+    /// It bridges the time between an environment's deletion and the next use of its objects, and,
+    /// where files are copied instead of linked, between their publication and their manifest.
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
     }
@@ -59,13 +81,37 @@ impl SweepOptions {
     pub fn unused_for(self, age: Duration) -> Self {
         Self { unused_for: Some(age), ..self }
     }
+
+    /// Forgets trees, those that were not used for longest first, until what is kept takes at most
+    /// this many bytes. Objects that environments link to cannot be freed and count in full.
+    pub fn most_bytes(self, bytes: u64) -> Self {
+        Self { most_bytes: Some(bytes), ..self }
+    }
+
+    /// Bad objects are kept for this long. Thirty days by default.
+    pub fn quarantine_for(self, age: Duration) -> Self {
+        Self { quarantine_for: age, ..self }
+    }
+
+    /// Unfinished files and archives may belong to a running process for this long. A day by default.
+    pub fn unfinished_for(self, age: Duration) -> Self {
+        Self { unfinished_for: age, ..self }
+    }
+
+    /// Called after every object that is looked at; [`ControlFlow::Break`] stops.
+    pub fn watch(
+        self,
+        watch: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { watch: Watch::new(watch), ..self }
+    }
 }
 
 /// What a sweep found and removed; in a dry run, what it would have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SweepReport {
-    /// Trees forgotten because of their age.
+    /// Trees forgotten because of their age or of the budget.
     pub trees_removed: u64,
     /// Trees that keep objects alive.
     pub trees_kept: u64,
@@ -81,15 +127,21 @@ pub struct SweepReport {
     pub bytes_kept: u64,
     /// Objects that gained a link while they were being removed, and are back.
     pub objects_put_back: u64,
-    /// Unfinished files of crashed processes, removed.
+    /// Unfinished files and archives of crashed processes, removed.
     pub temporaries_removed: u64,
+    /// Bad objects removed from the quarantine.
+    pub quarantined_removed: u64,
 }
 
-/// Which objects the trees need.
-#[derive(Debug, Default)]
-struct Live {
-    manifests: HashSet<String>,
-    objects: HashSet<(Digest, Executable)>,
+type Id = (Digest, Executable);
+
+/// A tree that keeps objects alive.
+#[derive(Debug)]
+struct Root {
+    /// The manifest, relative to the store's folder.
+    name: String,
+    used_s: i64,
+    objects: HashSet<Id>,
 }
 
 impl Store {
@@ -102,7 +154,15 @@ impl Store {
     /// [`is_locked`](Error::is_locked) when another sweep runs, or an I/O error.
     pub fn sweep(&self, options: SweepOptions) -> Result<SweepReport> {
         let _lock = self.inner.lock_sweep()?;
-        Sweep { store: &self.inner, options, report: SweepReport::default(), now_s: now_s() }.run()
+        let sweep = Sweep {
+            store: &self.inner,
+            options,
+            report: SweepReport::default(),
+            now_s: now_s(),
+            known: HashSet::new(),
+            needed: HashMap::new(),
+        };
+        sweep.run()
     }
 }
 
@@ -130,97 +190,143 @@ struct Sweep<'a> {
     options: SweepOptions,
     report: SweepReport,
     now_s: i64,
+    /// Manifests read so far.
+    known: HashSet<String>,
+    /// How many trees need each object.
+    needed: HashMap<Id, u64>,
 }
+
+/// An object and its stat.
+type Found = (Id, Seen);
 
 impl Sweep<'_> {
     fn run(mut self) -> Result<SweepReport> {
-        let mut live = Live::default();
-        self.read_trees(&mut live)?;
-        let mut seen = HashSet::new();
-        let mut candidates = Vec::new();
-        for shard in 0..layout::SHARDS {
-            self.scan_shard(&layout::shard(shard), &live, &mut seen, &mut candidates)?;
-        }
+        let roots = self.read_roots()?;
+        let roots = self.forget_old(roots)?;
+        let found = self.scan()?;
+        self.forget_for_budget(roots, &found)?;
         // Trees that were written during the scan.
-        self.read_trees(&mut live)?;
-        for (digest, executable, found) in candidates {
-            if live.objects.contains(&(digest, executable)) {
-                self.keep(&found);
-            } else {
-                self.remove(digest, executable, &found)?;
-            }
-        }
-        self.reap_temporaries()?;
-        Ok(self.report)
-    }
-
-    fn is_old(&self, seen: &Seen, age: Duration) -> bool {
-        let age_s = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
-        seen.changed_s <= self.now_s.saturating_sub(age_s)
-    }
-
-    /// Adds what manifests not read yet keep alive, after forgetting those that are too old.
-    fn read_trees(&mut self, live: &mut Live) -> Result<()> {
-        for name in self.store.tree_names()? {
-            if live.manifests.insert(name.clone()) && !self.forget_if_old(&name)? {
-                self.read_tree(&name, live)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn read_tree(&mut self, name: &str, live: &mut Live) -> Result<()> {
-        match self.store.read_tree(name) {
-            Ok(None) => {}
-            Ok(Some((_, tree))) => {
-                self.report.trees_kept += 1;
-                live.objects.extend(tree.files().iter().map(|file| (file.digest, file.executable)));
-            }
-            Err(error) if error.is_corrupt() => self.report.trees_corrupt += 1,
-            Err(error) => return Err(error),
-        }
-        Ok(())
-    }
-
-    fn forget_if_old(&mut self, name: &str) -> Result<bool> {
-        let Some(age) = self.options.unused_for else { return Ok(false) };
-        let seen = match self.store.home.stat(name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-            other => other.map_err(|error| self.store.home_error("look up", name, error))?,
-        };
-        if !self.is_old(&seen, age) {
-            return Ok(false);
-        }
-        self.report.trees_removed += 1;
-        if !self.options.dry_run {
-            gone_is_fine(self.store.home.unlink(name))
-                .map_err(|error| self.store.home_error("remove", name, error))?;
-        }
-        Ok(true)
-    }
-
-    fn scan_shard(
-        &mut self,
-        shard: &str,
-        live: &Live,
-        counted: &mut HashSet<Inode>,
-        candidates: &mut Vec<(Digest, Executable, Seen)>,
-    ) -> Result<()> {
-        for name in file_names(&self.store.objects.path().join(shard))? {
-            let Some((digest, executable)) = layout::parse_object(shard, &name) else { continue };
-            let Ok(seen) = self.store.objects.stat(&format!("{shard}/{name}")) else { continue };
-            if !counted.insert(seen.inode) {
-                self.report.objects_kept += 1;
-            } else if seen.links == 1
-                && !live.objects.contains(&(digest, executable))
-                && self.is_old(&seen, self.options.grace)
-            {
-                candidates.push((digest, executable, seen));
+        self.read_roots()?;
+        for (id, seen) in found {
+            if self.may_go(id, &seen) {
+                self.remove(id, &seen)?;
             } else {
                 self.keep(&seen);
             }
         }
+        self.reap_temporaries()?;
+        self.reap_quarantine()?;
+        Ok(self.report)
+    }
+
+    fn is_old(&self, seen: &Seen, age: Duration) -> bool {
+        self.is_before(seen.changed_s, age)
+    }
+
+    fn is_before(&self, time_s: i64, age: Duration) -> bool {
+        let age_s = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
+        time_s <= self.now_s.saturating_sub(age_s)
+    }
+
+    fn may_go(&self, id: Id, seen: &Seen) -> bool {
+        seen.links == 1 && !self.needed.contains_key(&id) && self.is_old(seen, self.options.grace)
+    }
+
+    /// Reads the manifests that were not read yet, and counts what they need.
+    fn read_roots(&mut self) -> Result<Vec<Root>> {
+        let mut roots = Vec::new();
+        for name in self.store.tree_names()? {
+            if self.known.insert(name.clone()) {
+                roots.extend(self.read_root(name)?);
+            }
+        }
+        for id in roots.iter().flat_map(|root: &Root| &root.objects) {
+            *self.needed.entry(*id).or_default() += 1;
+        }
+        self.report.trees_kept += roots.len() as u64;
+        Ok(roots)
+    }
+
+    fn read_root(&mut self, name: String) -> Result<Option<Root>> {
+        let Ok(seen) = self.store.home.stat(&name) else { return Ok(None) };
+        match self.store.read_tree(&name) {
+            Ok(read) => Ok(read.map(|(_, tree)| Root {
+                name,
+                used_s: seen.modified.seconds,
+                objects: tree.files().iter().map(|file| (file.digest, file.executable)).collect(),
+            })),
+            Err(error) if error.is_corrupt() => {
+                self.report.trees_corrupt += 1;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Forgets the roots that were not used for too long; returns the others.
+    fn forget_old(&mut self, roots: Vec<Root>) -> Result<Vec<Root>> {
+        let Some(age) = self.options.unused_for else { return Ok(roots) };
+        let (old, kept) = roots.into_iter().partition(|root| self.is_before(root.used_s, age));
+        let old: Vec<Root> = old;
+        old.iter().try_for_each(|root| self.forget(root))?;
+        Ok(kept)
+    }
+
+    fn forget(&mut self, root: &Root) -> Result<()> {
+        for id in &root.objects {
+            if let Entry::Occupied(mut count) = self.needed.entry(*id) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+        }
+        self.report.trees_removed += 1;
+        self.report.trees_kept -= 1;
+        if self.options.dry_run {
+            return Ok(());
+        }
+        gone_is_fine(self.store.home.unlink(&root.name))
+            .map_err(|error| self.store.home_error("remove", &root.name, error))
+    }
+
+    /// Forgets the roots used longest ago until the rest fits.
+    fn forget_for_budget(&mut self, mut roots: Vec<Root>, found: &[Found]) -> Result<()> {
+        let Some(most_bytes) = self.options.most_bytes else { return Ok(()) };
+        let sizes: HashMap<Id, &Seen> = found.iter().map(|(id, seen)| (*id, seen)).collect();
+        let kept = found.iter().filter(|(id, seen)| !self.may_go(*id, seen));
+        let mut bytes: u64 = kept.map(|(_, seen)| seen.disk_bytes).sum();
+        roots.sort_by_key(|root| root.used_s);
+        for root in roots {
+            if bytes <= most_bytes {
+                break;
+            }
+            self.forget(&root)?;
+            let freed = root.objects.iter().filter_map(|id| Some((*id, *sizes.get(id)?)));
+            let freed = freed.filter(|(id, seen)| self.may_go(*id, seen));
+            bytes -= freed.map(|(_, seen)| seen.disk_bytes).sum::<u64>().min(bytes);
+        }
         Ok(())
+    }
+
+    /// Every object, each inode once.
+    fn scan(&self) -> Result<Vec<Found>> {
+        let (mut found, mut inodes) = (Vec::new(), HashSet::new());
+        for shard in 0..layout::SHARDS {
+            let shard = layout::shard(shard);
+            for name in walk::names(&self.store.objects.path().join(&shard))? {
+                let Some(id) = layout::parse_object(&shard, &name) else { continue };
+                let Ok(seen) = self.store.objects.stat(&format!("{shard}/{name}")) else {
+                    continue;
+                };
+                if inodes.insert(seen.inode) {
+                    found.push((id, seen));
+                }
+                let files = inodes.len() as u64;
+                self.options.watch.tell(Progress { files, bytes: 0 })?;
+            }
+        }
+        Ok(found)
     }
 
     fn keep(&mut self, seen: &Seen) {
@@ -228,8 +334,8 @@ impl Sweep<'_> {
         self.report.bytes_kept += seen.disk_bytes;
     }
 
-    fn remove(&mut self, digest: Digest, executable: Executable, seen: &Seen) -> Result<()> {
-        match self.retire(digest, executable)? {
+    fn remove(&mut self, id: Id, seen: &Seen) -> Result<()> {
+        match self.retire(id)? {
             Retired::Removed => {
                 self.report.objects_removed += 1;
                 self.report.bytes_removed += seen.disk_bytes;
@@ -243,7 +349,7 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    fn retire(&self, digest: Digest, executable: Executable) -> Result<Retired> {
+    fn retire(&self, (digest, executable): Id) -> Result<Retired> {
         if self.options.dry_run {
             return Ok(Retired::Removed);
         }
@@ -256,31 +362,37 @@ impl Sweep<'_> {
 
     /// Removes files of processes that died, and of sweeps that were killed in the middle.
     fn reap_temporaries(&mut self) -> Result<()> {
-        for name in file_names(&self.store.home.path().join(layout::TEMPORARY))? {
-            let name = format!("{}/{name}", layout::TEMPORARY);
-            let Ok(seen) = self.store.home.stat(&name) else { continue };
-            if self.is_old(&seen, self.options.grace) {
-                self.report.temporaries_removed += 1;
-                if !self.options.dry_run {
-                    gone_is_fine(self.store.home.unlink(&name))
-                        .map_err(|error| self.store.home_error("remove", &name, error))?;
-                }
+        for (path, seen) in self.old_entries(layout::TEMPORARY, self.options.unfinished_for)? {
+            self.report.temporaries_removed += 1;
+            if !self.options.dry_run {
+                remove(&path, seen.kind == FileKind::Folder)?;
             }
         }
         Ok(())
     }
+
+    fn reap_quarantine(&mut self) -> Result<()> {
+        for (path, _) in self.old_entries(layout::QUARANTINE, self.options.quarantine_for)? {
+            self.report.quarantined_removed += 1;
+            if !self.options.dry_run {
+                remove(&path, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn old_entries(&self, folder: &str, age: Duration) -> Result<Vec<(PathBuf, Seen)>> {
+        let folder = self.store.home.path().join(folder);
+        let entry = |name: String| {
+            let path = folder.join(name);
+            let seen = sys::stat_path(&path).ok()?;
+            self.is_old(&seen, age).then_some((path, seen))
+        };
+        Ok(walk::names(&folder)?.into_iter().filter_map(entry).collect())
+    }
 }
 
-/// The names in a folder; none when it is not there.
-fn file_names(folder: &std::path::Path) -> Result<Vec<String>> {
-    let fail = |error| Error::io("list", folder, error);
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(fail)?,
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        names.extend(entry.map_err(fail)?.file_name().into_string());
-    }
-    Ok(names)
+fn remove(path: &Path, is_folder: bool) -> Result<()> {
+    let removed = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    gone_is_fine(removed).map_err(|error| Error::io("remove", path, error))
 }

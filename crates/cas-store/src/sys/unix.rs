@@ -56,8 +56,9 @@ impl Dir {
         Ok(rustix::fs::openat(&self.fd, name, flags, bits(mode))?.into())
     }
 
+    /// Opens for reading. A named pipe that somebody put there does not make us wait.
     pub(crate) fn open_file(&self, name: &str) -> io::Result<File> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?.into())
     }
 
@@ -189,4 +190,57 @@ pub(crate) fn touch(dir: &Dir, name: &str) -> io::Result<()> {
     let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };
     Ok(rustix::fs::utimensat(&dir.fd, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// The stat of a path, of a symbolic link itself.
+pub(crate) fn stat_path(path: &Path) -> io::Result<Seen> {
+    Ok(seen(&rustix::fs::lstat(path)?))
+}
+
+/// True when a file carries more than its mode: capabilities, access lists, user attributes. Security
+/// labels are no difference: every file has one.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+pub(crate) fn has_attributes(path: &Path) -> bool {
+    let mut names = [0; 4096];
+    match rustix::fs::llistxattr(path, &mut names) {
+        Ok(length) => names[..length]
+            .split(|byte| *byte == 0)
+            .any(|name| !name.is_empty() && name != b"security.selinux"),
+        Err(error) => error != Errno::OPNOTSUPP,
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub(crate) fn has_attributes(_: &Path) -> bool {
+    false
+}
+
+/// True when the folder lies on an overlay file system, where linking a file of a lower layer first
+/// copies it whole.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_overlay(dir: &Dir) -> bool {
+    const OVERLAYFS_SUPER_MAGIC: u32 = 0x794c_7630;
+    rustix::fs::fstatfs(&dir.fd).is_ok_and(|found| {
+        u32::try_from(found.f_type).is_ok_and(|kind| kind == OVERLAYFS_SUPER_MAGIC)
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_overlay(_: &Dir) -> bool {
+    false
+}
+
+/// When the inode was made, where the file system says. A file that is copied up gets a new inode,
+/// and with it a new time.
+#[cfg(target_os = "linux")]
+pub(crate) fn born(dir: &Dir, name: &str) -> Option<(i64, u32)> {
+    use rustix::fs::StatxFlags;
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    let found = rustix::fs::statx(&dir.fd, name, flags, StatxFlags::BTIME).ok()?;
+    Some((found.stx_btime.tv_sec, found.stx_btime.tv_nsec))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn born(_: &Dir, _: &str) -> Option<(i64, u32)> {
+    None
 }

@@ -146,3 +146,39 @@ pub(crate) fn touch(dir: &Dir, name: &str) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(dir.at(name))?;
     file.set_modified(SystemTime::now())
 }
+
+pub(crate) fn stat_path(path: &Path) -> io::Result<Seen> {
+    if fs::symlink_metadata(path)?.is_dir() {
+        return folder_seen(path);
+    }
+    stat_file(&File::open(path)?)
+}
+
+/// Folders cannot be opened as files without flags; only their kind matters here.
+fn folder_seen(path: &Path) -> io::Result<Seen> {
+    let handle = winapi_util::Handle::from_path_any(path)?;
+    let found = winapi_util::file::information(&handle)?;
+    Ok(Seen {
+        kind: FileKind::Folder,
+        size: 0,
+        modified: Instant { seconds: 0, nanoseconds: 0 },
+        changed_s: 0,
+        mode: 0,
+        links: found.number_of_links(),
+        inode: Inode { device: found.volume_serial_number().into(), number: found.file_index() },
+        owner: 0,
+        disk_bytes: 0,
+    })
+}
+
+pub(crate) fn has_attributes(_: &Path) -> bool {
+    false
+}
+
+pub(crate) fn is_overlay(_: &Dir) -> bool {
+    false
+}
+
+pub(crate) fn born(_: &Dir, _: &str) -> Option<(i64, u32)> {
+    None
+}

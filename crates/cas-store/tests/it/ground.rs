@@ -15,6 +15,12 @@ impl Ground {
         Self { root: tempfile::tempdir().unwrap() }
     }
 
+    /// For tests that make many files: the root file system may be a slow one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn in_memory() -> Self {
+        Self { root: tempfile::tempdir_in("/dev/shm").unwrap() }
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }

@@ -209,3 +209,42 @@ fn a_newer_store_is_refused_untouched() {
     assert_eq!(fs::read_to_string(&config).unwrap(), newer);
     assert!(!ground.path("store/v1/objects/00").exists(), "the store was not repaired");
 }
+
+#[test]
+fn what_is_no_regular_file_never_enters_an_environment() {
+    let digest = Digest::of(HELLO);
+    for kind in ["symlink", "folder", "pipe"] {
+        let ground = Ground::new();
+        let store = ground.store();
+        let object = store.object_path(digest, Executable::No);
+        match kind {
+            "symlink" => std::os::unix::fs::symlink("/etc/passwd", &object).unwrap(),
+            "folder" => fs::create_dir(&object).unwrap(),
+            _ => assert!(
+                std::process::Command::new("mkfifo").arg(&object).status().unwrap().success()
+            ),
+        }
+        assert_eq!(
+            put(&ground.env(&store, "env"), "a", HELLO),
+            Placed::WroteAndPublished,
+            "{kind}"
+        );
+        let metadata = fs::symlink_metadata(ground.path("env/a")).unwrap();
+        assert!(metadata.is_file(), "{kind}");
+        assert_eq!(fs::read(object).unwrap(), HELLO, "{kind}");
+        let report = store.verify(cas_store::VerifyOptions::default()).unwrap();
+        assert_eq!(report.damaged, [], "{kind}");
+    }
+}
+
+#[test]
+fn set_id_bits_never_survive() {
+    use std::os::unix::fs::PermissionsExt;
+    let ground = Ground::new();
+    let store = ground.store();
+    let digest = Digest::of(HELLO);
+    ground.env(&store, "one").put("tool", HELLO, digest, Executable::Yes).unwrap();
+    fs::set_permissions(ground.path("one/tool"), fs::Permissions::from_mode(0o4755)).unwrap();
+    ground.env(&store, "two").put("tool", HELLO, digest, Executable::Yes).unwrap();
+    assert_eq!(mode(&ground.path("two/tool")), 0o755);
+}

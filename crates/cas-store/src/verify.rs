@@ -1,0 +1,327 @@
+//! Looking at every object, healing what can be healed, and saying who else has the bad bytes.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use std::ops::ControlFlow;
+
+use crate::contest::{Contest, Wanted};
+use crate::digest::{Digest, Executable};
+use crate::error::{Error, Result};
+use crate::fingerprint;
+use crate::layout::{self, ObjectName};
+use crate::placed::{Quarantined, Tally};
+use crate::protocol;
+use crate::store::{Inner, Store};
+use crate::sys::{self, Seen};
+use crate::walk;
+use crate::watch::{Progress, Watch};
+
+/// How closely objects are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Depth {
+    /// Every byte is read and hashed.
+    #[default]
+    Content,
+    /// One `stat` per object; only those whose time or mode does not fit are read.
+    Fingerprint,
+}
+
+/// What [`Store::verify`] looks at and may use.
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct VerifyOptions {
+    depth: Depth,
+    environments: Vec<PathBuf>,
+    report_only: bool,
+    watch: Watch,
+}
+
+impl VerifyOptions {
+    /// How closely objects are looked at.
+    pub fn depth(self, depth: Depth) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// Adds a folder with installed files: searched for good copies, and for names of bad inodes.
+    pub fn environment(mut self, root: impl Into<PathBuf>) -> Self {
+        self.environments.push(root.into());
+        self
+    }
+
+    /// Changes nothing.
+    pub fn report_only(self, report_only: bool) -> Self {
+        Self { report_only, ..self }
+    }
+
+    /// Called after every object; [`ControlFlow::Break`] stops.
+    pub fn watch(
+        self,
+        watch: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { watch: Watch::new(watch), ..self }
+    }
+}
+
+/// What [`Store::verify`] found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// Objects looked at.
+    pub objects: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Objects with the right bytes and a wrong time or mode, which were set right.
+    pub restamped: u64,
+    /// Objects with wrong bytes.
+    pub damaged: Vec<Damage>,
+}
+
+/// An object with wrong bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Damage {
+    /// What it was to contain.
+    pub digest: Digest,
+    /// Which variant it was.
+    pub executable: Executable,
+    /// Where it is now; `None` when nothing was to be changed.
+    pub quarantined: Option<Quarantined>,
+    /// Where the good bytes that replace it came from.
+    pub healed: Option<HealedFrom>,
+    /// Files in the given environments that are the same, bad inode.
+    pub shared_with: Vec<PathBuf>,
+}
+
+/// Where good bytes were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HealedFrom {
+    /// The other variant of the object.
+    Variant,
+    /// A file in a given environment.
+    File(PathBuf),
+}
+
+/// A file that is a hard link of a bad inode.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Sharer {
+    /// The root that was searched.
+    pub environment: PathBuf,
+    /// The file.
+    pub path: PathBuf,
+    /// What it should contain.
+    pub digest: Digest,
+    /// Which variant it should be.
+    pub executable: Executable,
+}
+
+impl Store {
+    /// Checks every object, sets bad ones aside, and heals them where good bytes are at hand.
+    ///
+    /// Safe beside any number of processes that insert and place.
+    ///
+    /// # Errors
+    ///
+    /// [`is_cancelled`](Error::is_cancelled) when the watcher stopped it, or an I/O error.
+    pub fn verify(&self, options: VerifyOptions) -> Result<VerifyReport> {
+        let known = Surroundings::look(&self.inner, &options)?;
+        let tally = Tally::default();
+        let report = VerifyReport::default();
+        Verify { store: &self.inner, options, known, tally, report }.run()
+    }
+
+    /// The files under `environments` that are hard links of the inodes in `bad`, as reported by a
+    /// placement or by [`verify`](Self::verify).
+    ///
+    /// # Errors
+    ///
+    /// When a folder cannot be read.
+    #[expect(clippy::unused_self, reason = "a question to the store, whatever answers it")]
+    pub fn sharers<P: AsRef<Path>>(
+        &self,
+        bad: &[Quarantined],
+        environments: &[P],
+    ) -> Result<Vec<Sharer>> {
+        let by_inode: HashMap<_, _> = bad.iter().map(|bad| (bad.inode, bad)).collect();
+        let mut sharers = Vec::new();
+        for environment in environments {
+            let environment = environment.as_ref();
+            walk::files(environment, |path, seen| {
+                sharers.extend(by_inode.get(&seen.inode).map(|bad| Sharer {
+                    environment: environment.to_path_buf(),
+                    path,
+                    digest: bad.digest,
+                    executable: bad.executable,
+                }));
+                Ok(())
+            })?;
+        }
+        sharers.sort_unstable();
+        Ok(sharers)
+    }
+}
+
+/// What else there is: sizes from manifests, files from environments.
+#[derive(Debug, Default)]
+struct Surroundings {
+    sizes: HashMap<Digest, u64>,
+    files: Vec<(PathBuf, Seen)>,
+}
+
+impl Surroundings {
+    fn look(store: &Inner, options: &VerifyOptions) -> Result<Self> {
+        let mut found = Self::default();
+        if options.environments.is_empty() {
+            return Ok(found);
+        }
+        for name in store.tree_names()? {
+            match store.read_tree(&name) {
+                Err(error) if !error.is_corrupt() => return Err(error),
+                Ok(Some((_, tree))) => {
+                    found.sizes.extend(tree.files().iter().map(|file| (file.digest, file.size)));
+                }
+                _ => {}
+            }
+        }
+        for root in &options.environments {
+            walk::files(root, |path, seen| {
+                found.files.push((path, seen));
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+
+    fn sharing(&self, bad: &Seen) -> Vec<PathBuf> {
+        let shares = |(_, seen): &&(PathBuf, Seen)| seen.inode == bad.inode;
+        self.files.iter().filter(shares).map(|(path, _)| path.clone()).collect()
+    }
+
+    /// A file that may hold the bytes of `digest`: by its size if that is known, else by its time.
+    fn may_hold(&self, digest: &Digest, bad: &Seen, seen: &Seen, unit_ns: u32) -> bool {
+        seen.inode != bad.inode
+            && match self.sizes.get(digest) {
+                Some(size) => *size == seen.size,
+                None => fingerprint::matches(digest, seen.modified, unit_ns),
+            }
+    }
+}
+
+struct Verify<'a> {
+    store: &'a Inner,
+    options: VerifyOptions,
+    known: Surroundings,
+    tally: Tally,
+    report: VerifyReport,
+}
+
+impl Verify<'_> {
+    fn run(mut self) -> Result<VerifyReport> {
+        for shard in 0..layout::SHARDS {
+            let shard = layout::shard(shard);
+            for name in walk::names(&self.store.objects.path().join(&shard))? {
+                if let Some((digest, executable)) = layout::parse_object(&shard, &name) {
+                    self.check(digest, executable)?;
+                }
+            }
+        }
+        Ok(self.report)
+    }
+
+    fn check(&mut self, digest: Digest, executable: Executable) -> Result<()> {
+        let name = ObjectName::new(&digest, executable);
+        let wanted = Wanted { digest, executable, size: None };
+        match self.look(&name, wanted) {
+            // Swept meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(self.store.object_error("verify", &name, error)),
+            Ok(None) => self.report.objects += 1,
+            Ok(Some(bad)) => {
+                self.report.objects += 1;
+                self.handle(&name, wanted, &bad)?;
+            }
+        }
+        let progress = Progress { files: self.report.objects, bytes: self.report.bytes_read };
+        self.options.watch.tell(progress)
+    }
+
+    /// The stat of the object when its bytes are wrong.
+    fn look(&mut self, name: &ObjectName, wanted: Wanted) -> io::Result<Option<Seen>> {
+        let seen = self.store.objects.stat(name.as_str())?;
+        let Wanted { digest, executable, .. } = wanted;
+        let fits = self.store.looks_like(&seen, &digest, executable, None);
+        if fits && self.options.depth == Depth::Fingerprint {
+            return Ok(None);
+        }
+        if seen.kind != sys::FileKind::Regular {
+            return Ok(Some(seen));
+        }
+        let file = self.store.objects.open_file(name.as_str())?;
+        let (found, size) = Digest::of_reader(&file)?;
+        self.report.bytes_read += size;
+        if found != digest {
+            return Ok(Some(sys::stat_file(&file)?));
+        }
+        if !fits {
+            self.restamp(&file, wanted)?;
+        }
+        Ok(None)
+    }
+
+    /// The bytes are right: somebody only touched the file or changed its mode.
+    fn restamp(&mut self, file: &File, wanted: Wanted) -> io::Result<()> {
+        self.report.restamped += 1;
+        if self.options.report_only || self.store.is_read_only() {
+            return Ok(());
+        }
+        self.store.stamp(file, &wanted.digest, wanted.executable)
+    }
+
+    fn handle(&mut self, name: &ObjectName, wanted: Wanted, bad: &Seen) -> Result<()> {
+        let mut damage = Damage {
+            digest: wanted.digest,
+            executable: wanted.executable,
+            quarantined: None,
+            healed: None,
+            shared_with: self.known.sharing(bad),
+        };
+        if !self.options.report_only && !self.store.is_read_only() {
+            let contest = Contest::inside(self.store, &self.tally, "", wanted);
+            protocol::set_aside(&contest, bad)
+                .map_err(|error| self.store.object_error("set aside", name, error))?;
+            damage.quarantined = self.tally.report().quarantined.pop();
+            damage.healed = self.heal(wanted, bad)?;
+        }
+        self.report.damaged.push(damage);
+        Ok(())
+    }
+
+    fn heal(&self, wanted: Wanted, bad: &Seen) -> Result<Option<HealedFrom>> {
+        if self.store.make_from_variant(&self.tally, wanted)? {
+            return Ok(Some(HealedFrom::Variant));
+        }
+        for (path, seen) in &self.known.files {
+            let unit_ns = self.store.config.time_unit_ns;
+            if self.known.may_hold(&wanted.digest, bad, seen, unit_ns)
+                && self.heal_from(path, wanted)?
+            {
+                return Ok(Some(HealedFrom::File(path.clone())));
+            }
+        }
+        Ok(None)
+    }
+
+    fn heal_from(&self, path: &Path, wanted: Wanted) -> Result<bool> {
+        match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            opened => opened
+                .and_then(|file| self.store.add_copy(&self.tally, file, wanted))
+                .map_err(|error| Error::io("copy", path, error)),
+        }
+    }
+}
