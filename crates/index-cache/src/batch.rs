@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 #[non_exhaustive]
 pub enum Durability {
     /// No sync. Readers see the batch at once and whole. After a power cut each of its keys may
-    /// be as before, as committed, or missing; what an earlier durable commit stored is still there
-    /// in that or a later version.
+    /// be as before, as committed, or missing; keys that no commit has touched since the last durable
+    /// one are as they were.
     Fast,
     /// Two syncs: when the commit returns, the batch survives a power cut, and a cut before that
     /// leaves all of it or nothing.
@@ -160,7 +160,8 @@ impl<'c> Batch<'c> {
     ///
     /// [`Error::is_storage_full`](crate::Error::is_storage_full) and other
     /// [`Error::is_io`](crate::Error::is_io) when the system refuses a write: the file holds its
-    /// previous state, and the batch still holds its changes, so that it can be committed again.
+    /// previous state (or already the new one, if only the last sync failed), and the batch still
+    /// holds its changes, so that it can be committed again.
     /// [`Error::is_too_large`](crate::Error::is_too_large) when the file would pass 8 TiB or about
     /// six million entries. Where writing is not possible *in principle* (read-only media, no
     /// locks, a foreign file) there is no error but [`Committed::Skipped`](crate::Committed).

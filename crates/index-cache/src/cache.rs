@@ -3,12 +3,17 @@
 use crate::batch::{Batch, Changes, Durability};
 use crate::buffers::Pool;
 use crate::commit::{Committed, WriteSkipped, Writer};
+use crate::compact::Compacted;
 use crate::entry::Entry;
 use crate::error::Result;
 use crate::layer::{Layer, Opened, Status};
 use crate::medium::{OsDisk, SharedDisk};
-use crate::options::Options;
+use crate::options::{Options, ReadMode};
+use crate::prefetch::{Extent, Prefetched};
+use crate::progress::{Observer, silent};
 use crate::snapshot::{Layers, Snapshot};
+use crate::stats::{LayerStats, Stats};
+use crate::verify::Verified;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -121,6 +126,88 @@ impl IndexCache {
             None => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Asks the system to bring all of these entries into the page cache, from the current
+    /// snapshot: see [`Snapshot::prefetch`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Snapshot::prefetch`].
+    pub fn prefetch(&self, keys: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Prefetched> {
+        self.snapshot().prefetch(keys, Extent::Whole)
+    }
+
+    /// Sizes, states and counters. Reads nothing from the disk.
+    pub fn stats(&self) -> Stats {
+        let snapshot = self.snapshot();
+        let layers = snapshot.layers();
+        let paths = std::iter::once(&self.path).chain(&self.options.bases);
+        let mut ready = layers.ready.iter();
+        let stats = paths.zip(&layers.status).map(|(path, status)| {
+            let layer = if *status == Status::Ready { ready.next() } else { None };
+            LayerStats::new(path.clone(), *status, layer.map(|layer| &**layer))
+        });
+        Stats {
+            layers: stats.collect(),
+            read_mode: layers.ready.first().map_or(ReadMode::Pread, |layer| layer.mode),
+            damaged_reads: layers.ready.iter().map(|layer| layer.damage()).sum(),
+        }
+    }
+
+    /// Reads all of the current snapshot and compares every checksum, bases included.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_io`](crate::Error::is_io) when something cannot be read. Damage is no error: it
+    /// is listed in the result.
+    pub fn verify(&self) -> Result<Verified> {
+        self.verify_with(&mut silent)
+    }
+
+    /// Like [`verify`](Self::verify), reporting between entries.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::is_cancelled`](crate::Error::is_cancelled) when the observer says so.
+    pub fn verify_with(&self, observer: &mut Observer<'_>) -> Result<Verified> {
+        let mut verified = Verified::default();
+        for layer in &self.snapshot().layers().ready {
+            verified.add(layer, observer)?;
+        }
+        Ok(verified)
+    }
+
+    /// Rewrites the file without what is no longer reachable: replaced, removed and damaged
+    /// entries. Needs room for the result beside the old file.
+    ///
+    /// Readers in all processes go on undisturbed with the file they have open. Commits wait.
+    /// [`Written::wants_compaction`](crate::Written::wants_compaction) says when it is worth it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_io`](crate::Error::is_io), the disk being full among them: the old file is
+    /// untouched then.
+    ///
+    /// # Durability
+    ///
+    /// The new file is synced before it takes the old one's name.
+    pub fn compact(&self) -> Result<Compacted> {
+        self.compact_with(&mut silent)
+    }
+
+    /// Like [`compact`](Self::compact), reporting between entries.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::is_cancelled`](crate::Error::is_cancelled) when the observer says so.
+    pub fn compact_with(&self, observer: &mut Observer<'_>) -> Result<Compacted> {
+        if let Some(reason) = self.refused()? {
+            return Ok(Compacted::Skipped(reason));
+        }
+        let compacted = self.writer(&self.snapshot()).compact(observer)?;
+        self.refresh()?;
+        Ok(compacted)
     }
 
     pub(crate) fn commit(

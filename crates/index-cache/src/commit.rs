@@ -7,12 +7,13 @@
 
 use crate::batch::{Changes, Durability, Op};
 use crate::buffers::Pool;
+use crate::content;
 use crate::edit::Edit;
 use crate::error::{Error, Result};
 use crate::fresh;
 use crate::header::Header;
 use crate::layer::{self, Layer, Opened, Status};
-use crate::layout::PAGE;
+use crate::layout::{LOG_START, PAGE};
 use crate::medium::{Disk, Lock, Residence, Wait};
 use crate::options::{LockWait, Options, ReadMode};
 use crate::put::wide;
@@ -85,6 +86,8 @@ pub enum WriteSkipped {
     NoLocking,
     /// Another process is committing, and the caller did not want to wait.
     Busy,
+    /// Somebody holds the file in a way that keeps it from being replaced (Windows).
+    InUse,
     /// The file is not ours.
     Foreign,
     /// The file was written by a later version of this crate.
@@ -97,6 +100,7 @@ impl fmt::Display for WriteSkipped {
             Self::ReadOnly => "writes skipped: the cache is read-only",
             Self::NoLocking => "writes skipped: no file locking here",
             Self::Busy => "writes skipped: another process is writing",
+            Self::InUse => "writes skipped: the file is in use",
             Self::Foreign => "writes skipped: the file is not an index cache",
             Self::NewerFormat => "writes skipped: the file has a newer format",
         })
@@ -199,24 +203,29 @@ impl Writer<'_> {
         if !edit.is_changed {
             return Ok(written(&old.header, 0, touches_missed));
         }
-        pad_to_page(&mut changes.log);
+        edit.heal(durability)?;
+        pad_to_page(&mut changes.log, base);
         let mut header = edit.finish(&mut changes.log, base)?;
         header.synced = durability == Durability::Durable;
-        self.check_end(&header)?;
+        check_end(&header)?;
         self.publish(old, &changes.log, &header)?;
         Ok(written(&header, wide(changes.log.len()), touches_missed))
     }
 
     fn publish(&self, old: &Layer, tail: &[u8], header: &Header) -> Result<()> {
         let medium = old.medium();
-        let slot = layer::read_slots(medium, self.path)?.next_slot(header.seq, header.synced);
+        let slots = layer::read_slots(medium, self.path)?;
+        let at = wide(slots.next_slot(header.synced)) * PAGE;
         let write = || -> io::Result<()> {
             medium.write_all_at(tail, old.header.end)?;
-            if header.synced {
-                medium.sync()?;
+            if !header.synced {
+                return medium.write_all_at(&header.encode(), at);
             }
-            medium.write_all_at(&header.encode(), wide(slot) * PAGE)?;
-            if header.synced { medium.sync() } else { Ok(()) }
+            medium.sync()?;
+            medium.write_all_at(&header.encode(), at)?;
+            medium.sync()?;
+            // A file that was created without a sync may not have a durable name yet.
+            if slots.is_name_synced() { Ok(()) } else { self.disk.sync_folder_of(self.path) }
         };
         write().map_err(|error| Error::io("write", self.path, error))
     }
@@ -224,11 +233,11 @@ impl Writer<'_> {
     fn create(&self, changes: &mut Changes, durability: Durability) -> Attempt<Written> {
         let header = fresh::header(self.options.schema);
         let mut edit = Edit::new(header);
-        let touches_missed = self.apply(&mut edit, changes, crate::layout::LOG_START)?;
-        pad_to_page(&mut changes.log);
-        let mut header = edit.finish(&mut changes.log, crate::layout::LOG_START)?;
+        let touches_missed = self.apply(&mut edit, changes, LOG_START)?;
+        pad_to_page(&mut changes.log, LOG_START);
+        let mut header = edit.finish(&mut changes.log, LOG_START)?;
         header.synced = durability == Durability::Durable;
-        self.check_end(&header)?;
+        check_end(&header)?;
         let mut file = match fresh::Fresh::create(self.disk, self.path) {
             Ok(file) => file,
             Err(error) => return refusal("create", self.path, error).map(Err),
@@ -236,13 +245,6 @@ impl Writer<'_> {
         file.append(&changes.log)?;
         file.publish(&header)?;
         Ok(Ok(written(&header, header.end, touches_missed)))
-    }
-
-    fn check_end(&self, header: &Header) -> Result<()> {
-        if header.end > OFFSET_END {
-            return Err(Error::too_large("file", header.end, OFFSET_END));
-        }
-        Ok(())
     }
 
     /// Applies each operation to the index; gives the number of touches that met no entry.
@@ -282,12 +284,14 @@ impl Writer<'_> {
             }
             let at =
                 if content.len() == 0 { 0 } else { old.head.content_at(old.slot.place.offset()) };
-            let content = Content { at, ..content.clone() };
+            let content = Content { at, ..*content };
             return Ok(Some(record::append_touch(log, kind, key, token, content)));
         }
         let Some(below) = snapshot::find(self.bases, key)? else { return Ok(None) };
-        let (head, content) = (&below.record().head, below.content()?);
-        Ok(Some(record::append_copy(log, head.kind, key, token, head.content.clone(), &content)))
+        let (layer, record) = below.parts();
+        let (head, bytes) = (&record.head, content::read(layer, record)?);
+        let described = head.content;
+        Ok(Some(record::append_copy(log, head.kind, key, token, described, layer.view(&bytes))))
     }
 
     /// Removes the key, or covers what a base has under it.
@@ -297,6 +301,13 @@ impl Writer<'_> {
         }
         edit.remove(key).map(|()| None)
     }
+}
+
+fn check_end(header: &Header) -> Result<()> {
+    if header.end > OFFSET_END {
+        return Err(Error::too_large("file", header.end, OFFSET_END));
+    }
+    Ok(())
 }
 
 fn written(header: &Header, appended_bytes: u64, touches_missed: u64) -> Written {
@@ -309,8 +320,9 @@ fn written(header: &Header, appended_bytes: u64, touches_missed: u64) -> Written
     }
 }
 
-pub(crate) fn pad_to_page(tail: &mut Vec<u8>) {
-    let len = wide(tail.len()).next_multiple_of(PAGE);
+/// Pads `tail`, whose first byte will be at `base`, up to the file's next page boundary.
+pub(crate) fn pad_to_page(tail: &mut Vec<u8>, base: u64) {
+    let len = (base + wide(tail.len())).next_multiple_of(PAGE) - base;
     tail.resize(usize::try_from(len).unwrap_or(tail.len()), 0);
 }
 

@@ -4,6 +4,7 @@
 //! pages reachable), old snapshots stay readable, and removing a key needs no marker. A commit
 //! writes the leaves it touched, the branch pages above them, and nothing else.
 
+use crate::batch::Durability;
 use crate::error::{Error, Result};
 use crate::hash::hash;
 use crate::header::{Header, Pointer, branches_for};
@@ -55,13 +56,12 @@ impl<'a> Edit<'a> {
     pub(crate) fn set(&mut self, key: &str, slot: Slot) -> Result<()> {
         let position = self.position(slot.hash, key)?;
         let table = self.table(slot.hash)?;
-        let freed = match position {
-            Some((index, _)) => std::mem::replace(&mut table[index], slot).place.span(),
-            None => {
-                table.push(slot);
-                0
-            }
-        };
+        let mut freed = 0;
+        if let Some((index, _)) = position {
+            freed = std::mem::replace(&mut table[index], slot).place.span();
+        } else {
+            table.push(slot);
+        }
         let is_full = table.len() > LEAF_FULL;
         self.header.entries += u64::from(position.is_none());
         self.account(slot.place.span(), freed);
@@ -75,6 +75,24 @@ impl<'a> Edit<'a> {
             let gone = self.table(hash)?.swap_remove(index);
             self.header.entries = self.header.entries.saturating_sub(1);
             self.account(0, gone.place.span());
+        }
+        Ok(())
+    }
+
+    /// Takes over from the last durable snapshot what a power cut took from the current one.
+    ///
+    /// An unsynced commit leaves the durable header where it is, so there it is enough to mend
+    /// what this commit's own branch pages would lose. A durable commit ends the durable header's
+    /// life: every page written since has to prove itself now.
+    pub(crate) fn heal(&mut self, durability: Durability) -> Result<()> {
+        let Some(old) = self.old.filter(|old| !self.grown && old.has_fallback()) else {
+            return Ok(());
+        };
+        for index in 0..self.header.leaves {
+            if !self.tables.contains_key(&index) && old.is_leaf_lost(index, durability)? {
+                let table = self.load(index)?;
+                self.tables.insert(index, table);
+            }
         }
         Ok(())
     }
@@ -191,8 +209,8 @@ impl<'a> Edit<'a> {
         leaves.map(pointer).collect::<Result<_>>().map(Some)
     }
 
-    /// Where an untouched leaf is. Below a damaged branch page that is unknown: its leaves are lost
-    /// unless the last durable snapshot still has them.
+    /// Where an untouched leaf is. Below a damaged branch page that is unknown, and what `heal` did
+    /// not bring back is lost.
     fn kept(&self, index: u32) -> Result<Pointer> {
         match self.old {
             Some(old) if !self.grown => match old.leaf_pointer(index) {

@@ -84,6 +84,10 @@ impl Entry {
         &self.record
     }
 
+    pub(crate) fn parts(&self) -> (&Layer, &Record) {
+        (&self.layer, &self.record)
+    }
+
     /// The key it was found under.
     pub fn key(&self) -> &str {
         str::from_utf8(self.layer.key_bytes(&self.record)).unwrap_or_default()
@@ -199,19 +203,6 @@ impl Entry {
             self.held(self.payload_at(), self.record.head.content.payload_len, "payload")
         });
         Ok(self.view(held?))
-    }
-
-    /// The directory and payload as they lie in the file, every part of them verified: what a copy
-    /// into another record needs.
-    pub(crate) fn content(&self) -> Result<Vec<u8>> {
-        self.body()?;
-        for line in self.lines()? {
-            self.load_slice(&line)?;
-        }
-        let content = &self.record.head.content;
-        let len = usize::try_from(content.len()).unwrap_or(usize::MAX);
-        let bytes = self.layer.read(self.content_at(), len, "content")?;
-        Ok(self.layer.view(&bytes).to_vec())
     }
 
     fn content_at(&self) -> u64 {

@@ -72,6 +72,12 @@ impl Error {
         matches!(self.io_kind(), Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
     }
 
+    /// Returns true when the file ended inside a snapshot that was whole when it was opened:
+    /// somebody has shortened it.
+    pub fn is_truncated(&self) -> bool {
+        self.io_kind() == Some(io::ErrorKind::UnexpectedEof)
+    }
+
     /// Returns true when a key, token, body or the file would pass a limit of the format.
     pub fn is_too_large(&self) -> bool {
         matches!(*self.kind, Kind::TooLarge { .. })

@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::hash::random;
 use crate::header::Header;
-use crate::layout::{LOG_START, PAGE};
+use crate::layout::LOG_START;
 use crate::medium::{Disk, Medium};
 use crate::put::wide;
 use std::fmt::Write;
@@ -60,7 +60,9 @@ impl<'a> Fresh<'a> {
 
     /// Writes the header and moves the file to its place; durably if the header says so.
     pub(crate) fn publish(mut self, header: &Header) -> Result<()> {
-        self.write(&header.encode(), wide(Header::slot_of(header.seq)) * PAGE)?;
+        // Both slots, so that no single fault makes the file unreadable.
+        let page = header.encode();
+        self.write(&[page, page].concat(), 0)?;
         if header.synced
             && let Some(medium) = &self.medium
         {

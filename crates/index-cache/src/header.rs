@@ -14,6 +14,8 @@ use crate::layout::{BRANCHES_MAX, HEADERS_LEN, LOG_START, PAGE, PAGE_LEN, POINTE
 pub(crate) const MAGIC: [u8; 8] = *b"\x89IXC\r\n\x1a\n";
 /// The version this code writes, and the newest it reads.
 pub(crate) const FORMAT: u16 = 1;
+/// What a medium writes whole or not at all.
+const SECTOR_LEN: usize = 512;
 /// Set when the snapshot was on the medium before this header was written.
 const SYNCED: u32 = 1;
 
@@ -101,11 +103,6 @@ impl Header {
         at::HEADER_CHECK.put(&mut page, &check.to_le_bytes());
         page
     }
-
-    /// Where a header of this sequence number goes when nothing else decides.
-    pub(crate) fn slot_of(seq: u64) -> usize {
-        usize::from(!seq.is_multiple_of(2))
-    }
 }
 
 /// Number of branch pointers that `leaves` leaves need.
@@ -122,7 +119,7 @@ pub(crate) enum Slot {
     Foreign,
     /// Ours, but needs a newer reader.
     Newer,
-    /// Never written.
+    /// Never written, or its first sector was not: zeros where the magic would be.
     Blank,
     /// Ours once, and damaged: torn, flipped, or describing more than the file holds.
     Damaged,
@@ -133,7 +130,7 @@ pub(crate) fn decode(page: &[u8], file_len: u64) -> Slot {
     if page.len() < PAGE_LEN {
         return short(page);
     }
-    if page.iter().all(|byte| *byte == 0) {
+    if page.starts_with(&[0; SECTOR_LEN]) {
         return Slot::Blank;
     }
     if at::MAGIC.of(page) != MAGIC {
@@ -215,6 +212,11 @@ impl Slots {
         valid
     }
 
+    /// Some durable commit has made the file's name durable.
+    pub(crate) fn is_name_synced(&self) -> bool {
+        self.valid().iter().any(|(_, header)| header.synced)
+    }
+
     fn header(&self, slot: usize) -> Option<&Header> {
         match &self.slots[slot] {
             Slot::Valid(header) => Some(header),
@@ -242,9 +244,9 @@ impl Slots {
     /// A synced commit takes the older slot: its own first sync put the newer one's snapshot on
     /// the medium. An unsynced commit never takes the newest synced header, so that whatever a
     /// power cut does to it, the last durable snapshot can still be read.
-    pub(crate) fn next_slot(&self, seq: u64, synced: bool) -> usize {
+    pub(crate) fn next_slot(&self, synced: bool) -> usize {
         match self.valid().as_slice() {
-            [] => Header::slot_of(seq),
+            [] => 0,
             [(only, _)] => 1 - only,
             [(newest, new), (oldest, old), ..] => {
                 if !synced && !new.synced && old.synced {
@@ -262,7 +264,7 @@ mod tests {
     use super::*;
 
     fn header(seq: u64, synced: bool) -> Header {
-        Header { seq, synced, ..Header::empty([1; 16], [2; 16], [3; 32]) }
+        Header { synced, seq, ..Header::empty([1; 16], [2; 16], [3; 32]) }
     }
 
     fn slots(first: &Header, second: &Header) -> Slots {
@@ -294,14 +296,14 @@ mod tests {
 
     #[test]
     fn an_unsynced_commit_spares_the_newest_synced_header() {
-        assert_eq!(slots(&header(3, true), &header(4, false)).next_slot(5, false), 1);
-        assert_eq!(slots(&header(4, true), &header(3, true)).next_slot(5, false), 1);
-        assert_eq!(slots(&header(4, false), &header(3, false)).next_slot(5, false), 1);
+        assert_eq!(slots(&header(3, true), &header(4, false)).next_slot(false), 1);
+        assert_eq!(slots(&header(4, true), &header(3, true)).next_slot(false), 1);
+        assert_eq!(slots(&header(4, false), &header(3, false)).next_slot(false), 1);
     }
 
     #[test]
     fn a_synced_commit_takes_the_older_slot() {
-        assert_eq!(slots(&header(3, true), &header(4, false)).next_slot(5, true), 0);
+        assert_eq!(slots(&header(3, true), &header(4, false)).next_slot(true), 0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Every range is compared with the snapshot's `end` before memory is taken for it, so no length
 //! in a hostile file leads to an allocation larger than the file.
 
+use crate::batch::Durability;
 use crate::buffers::{Buffer, Pool};
 use crate::error::{Error, Result};
 use crate::hash::hash;
@@ -132,7 +133,7 @@ impl Layer {
 
     /// The record of `key`, or none; damage on the way is a miss that is counted.
     pub(crate) fn find(&self, key: &str) -> Result<Found> {
-        let hash = hash(&self.header.hash_key, key);
+        let hash = self.hash(key);
         let trees = [Some(&self.tree), self.fallback.as_ref()];
         for tree in trees.into_iter().flatten() {
             match self.find_in(tree, hash, key) {
@@ -143,6 +144,11 @@ impl Layer {
             }
         }
         Ok(Found::Damaged)
+    }
+
+    /// The key's hash under this file's key.
+    pub(crate) fn hash(&self, key: &str) -> u32 {
+        hash(&self.header.hash_key, key)
     }
 
     fn find_in(&self, tree: &Tree, hash: u32, key: &str) -> Result<Option<Record>> {
@@ -201,17 +207,16 @@ impl Layer {
             return Ok(Bytes::Mapped { from, len });
         }
         let mut buffer = self.pool.take(len);
-        self.fill(buffer.bytes_mut(), offset, what)?;
+        self.fill(buffer.bytes_mut(), offset)?;
         Ok(Bytes::Copied(buffer))
     }
 
-    /// Reads into the caller's memory; the range must lie inside the snapshot.
-    pub(crate) fn fill(&self, bytes: &mut [u8], offset: u64, what: &'static str) -> Result<()> {
-        self.medium.read_exact_at(bytes, offset).map_err(|error| match error.kind() {
-            // The snapshot was inside the file when it was opened: somebody has cut it since.
-            ErrorKind::UnexpectedEof => Error::corrupt(&self.path, offset, what),
-            _ => Error::io("read", &self.path, error),
-        })
+    fn fill(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
+        // The snapshot was inside the file when it was opened, so an early end means that somebody
+        // has cut it since: an error, not a miss.
+        self.medium
+            .read_exact_at(bytes, offset)
+            .map_err(|error| Error::io("read", &self.path, error))
     }
 
     pub(crate) fn view<'a>(&'a self, bytes: &'a Bytes) -> &'a [u8] {
@@ -266,16 +271,29 @@ impl Layer {
         self.tree.pointer(self, index)
     }
 
+    /// There is an older snapshot to fall back on.
+    pub(crate) fn has_fallback(&self) -> bool {
+        self.fallback.is_some()
+    }
+
+    /// The leaf cannot be reached; for a durable commit, also when only its own page is damaged.
+    pub(crate) fn is_leaf_lost(&self, index: u32, durability: Durability) -> Result<bool> {
+        let reached = match durability {
+            Durability::Fast => self.leaf_pointer(index).map(|_| ()),
+            Durability::Durable => self.leaf(index).map(|_| ()),
+        };
+        match reached {
+            Err(error) if error.is_corrupt() => Ok(true),
+            outcome => outcome.map(|()| false),
+        }
+    }
+
     pub(crate) fn leaf_is_loaded(&self, index: u32) -> bool {
         self.mode == ReadMode::Mapped || self.tree.is_loaded(self, index)
     }
 
     pub(crate) fn medium(&self) -> &dyn Medium {
         &*self.medium
-    }
-
-    pub(crate) fn file_len(&self) -> Result<u64> {
-        self.medium.len().map_err(|error| Error::io("read the length of", &self.path, error))
     }
 }
 

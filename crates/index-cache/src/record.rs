@@ -20,6 +20,8 @@ use crate::slot::Place;
 /// First bytes of every record, for people with a hex dump.
 pub(crate) const MAGIC: [u8; 4] = *b"ixr\x01";
 
+const NO_PARTS: [&[u8]; 0] = [];
+
 /// What a record says about its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -47,7 +49,7 @@ pub(crate) struct Head {
 }
 
 /// The part of a head that describes the content.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Content {
     pub(crate) slices: u32,
     pub(crate) directory_len: u32,
@@ -148,11 +150,6 @@ impl Encoded {
     pub(crate) fn place(&self, base: u64) -> Place {
         Place::new(base + wide(self.at), self.front, self.span, self.elsewhere)
     }
-
-    /// First byte after the record, if the buffer's start becomes `base`.
-    pub(crate) fn end(&self, base: u64) -> u64 {
-        base + wide(self.at) + self.span
-    }
 }
 
 /// Appends a record with the content of `put`. The caller has checked `put`.
@@ -177,7 +174,7 @@ pub(crate) fn append_put(log: &mut Vec<u8>, key: &str, put: &Put<'_>) -> Encoded
 
 /// Appends a record without content.
 pub(crate) fn append_bare(log: &mut Vec<u8>, kind: Kind, key: &str, token: &[u8]) -> Encoded {
-    append(log, kind, key, token, Content::default(), [])
+    append(log, kind, key, token, Content::default(), NO_PARTS)
 }
 
 /// Appends a record of `kind` whose content stays where `content.at` says.
@@ -188,7 +185,7 @@ pub(crate) fn append_touch(
     token: &[u8],
     content: Content,
 ) -> Encoded {
-    append(log, kind, key, token, content, [])
+    append(log, kind, key, token, content, NO_PARTS)
 }
 
 /// Appends a record whose content bytes are at hand.
@@ -212,13 +209,13 @@ pub(crate) fn retoken(log: &mut Vec<u8>, at: usize, token: &[u8]) -> Option<Enco
     Some(append_copy(log, head.kind, &key, token, head.content, &content))
 }
 
-fn append<'a>(
+fn append(
     log: &mut Vec<u8>,
     kind: Kind,
     key: &str,
     token: &[u8],
     content: Content,
-    parts: impl IntoIterator<Item = &'a [u8]>,
+    parts: impl IntoIterator<Item = impl AsRef<[u8]>>,
 ) -> Encoded {
     pad(log);
     let at = log.len();
@@ -230,7 +227,7 @@ fn append<'a>(
     log.extend_from_slice(key.as_bytes());
     log.extend_from_slice(token);
     let check = crc32c::crc32c(&log[at..]);
-    parts.into_iter().for_each(|part| log.extend_from_slice(part));
+    parts.into_iter().for_each(|part| log.extend_from_slice(part.as_ref()));
     pad(log);
     let named = wide(head.named_len());
     let front = if elsewhere { named } else { named + directory_len };

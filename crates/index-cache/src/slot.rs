@@ -49,7 +49,7 @@ impl Place {
         let front = front.div_ceil(FRONT_UNIT).min(FRONT_MAX);
         let flag = if elsewhere { ELSEWHERE } else { 0 };
         let code = u64::from(span_code(span));
-        Self(code << SPAN_SHIFT | flag | front << OFFSET_BITS | offset / ALIGN)
+        Self((code << SPAN_SHIFT) | flag | (front << OFFSET_BITS) | (offset / ALIGN))
     }
 
     /// The record's first byte.
@@ -59,7 +59,7 @@ impl Place {
 
     /// Upper bound of head, key, token and directory.
     pub(crate) fn front(self) -> u64 {
-        (self.0 >> OFFSET_BITS & FRONT_MAX) * FRONT_UNIT
+        ((self.0 >> OFFSET_BITS) & FRONT_MAX) * FRONT_UNIT
     }
 
     /// Upper bound, at most one eighth too high, of the record with its content.

@@ -67,14 +67,11 @@ impl Tree {
         if leaf.pointer.is_none() {
             return Ok(&EMPTY);
         }
-        let page = match leaf.page.get() {
-            Some(page) => page,
-            None => {
-                let loaded = source.load(leaf.pointer, "leaf page")?;
-                leaf.page.get_or_init(|| loaded)
-            }
-        };
-        Ok(source.view(page))
+        if leaf.page.get().is_none() {
+            let loaded = source.load(leaf.pointer, "leaf page")?;
+            let _already = leaf.page.set(loaded);
+        }
+        Ok(leaf.page.get().map_or(&EMPTY, |page| source.view(page)))
     }
 
     /// The pointer to leaf number `index`.
