@@ -1,35 +1,44 @@
 //! A registry index in one file that never returns wrong data.
 #![doc = include_str!("../docs/GUIDE.md")]
 
-mod batch;
+// The file, from its bytes up to a snapshot of it.
 mod buffers;
-mod cache;
-mod cargo_blobs;
-pub mod cargo_layout;
-mod commit;
-mod compact;
 mod content;
-mod edit;
 mod entries;
 mod entry;
-mod error;
-mod fresh;
 mod hash;
 mod header;
 mod layer;
 mod layout;
 mod medium;
-mod options;
 mod pages;
 mod prefetch;
-mod progress;
-mod put;
 mod record;
 mod slot;
 mod snapshot;
-mod stats;
 mod tree;
+
+// Changing it.
+mod batch;
+mod commit;
+mod compact;
+mod edit;
+mod fresh;
+mod put;
+
+// Around it.
+mod cache;
+mod cargo_blobs;
+pub mod cargo_layout;
+mod error;
+mod options;
+mod progress;
+mod schema;
+mod stats;
 mod verify;
+
+#[doc = include_str!("../docs/FORMAT.md")]
+pub mod format {}
 
 pub use batch::{Batch, Durability};
 pub use cache::{FILE_NAME, IndexCache};
@@ -44,10 +53,14 @@ pub use options::{LockWait, Options, ReadMode};
 pub use prefetch::{Extent, Prefetched};
 pub use progress::{Observer, Progress};
 pub use put::Put;
+pub use schema::schema_of;
+pub use snapshot::Snapshot;
 pub use stats::{LayerStats, Stats};
 pub use verify::{Fault, Verified};
 
-pub use snapshot::Snapshot;
-
 #[cfg(test)]
 mod tests;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -4,6 +4,7 @@ mod crash;
 mod damage;
 mod disk;
 mod faults;
+mod format;
 mod model;
 
 use crate::batch::{Batch, Durability};

@@ -196,3 +196,45 @@ fn a_touched_entry_keeps_its_content_through_a_compaction() {
     let value = read(&world.handles[0].cache, &key(1)).unwrap().unwrap();
     assert_eq!((value.token.as_slice(), value.body.unwrap().len()), (&b"token 2"[..], 20_000));
 }
+
+/// Two keys with one hash, under the file's own hash key.
+fn colliding(disk: &FakeDisk) -> [String; 2] {
+    use crate::header::{Slots, Verdict};
+    let bytes = disk.bytes(super::PATH).unwrap();
+    let slots = Slots::decode(&bytes, crate::put::wide(bytes.len()));
+    let Verdict::Current(header) = slots.verdict() else { panic!("there is a snapshot") };
+    let mut seen = std::collections::HashMap::new();
+    for number in 0_u32.. {
+        let key = format!("crate-{number}");
+        if let Some(other) = seen.insert(crate::hash::hash(&header.hash_key, &key), key.clone()) {
+            return [other, key];
+        }
+    }
+    unreachable!("some pair of a hundred thousand collides")
+}
+
+#[test]
+fn keys_with_equal_hashes_live_side_by_side() {
+    for one_batch in [true, false] {
+        let disk = FakeDisk::default();
+        let cache = open(&disk).unwrap();
+        super::commit(&cache, &Model::from([(key(1), Value::new("x", 1, 9))]), Durability::Fast)
+            .unwrap();
+        let keys = colliding(&disk);
+        let values: Model =
+            keys.clone().map(|key| (key.clone(), Value::new(&key, 1, 40))).into_iter().collect();
+        if one_batch {
+            super::commit(&cache, &values, Durability::Fast).unwrap();
+        } else {
+            for (key, value) in values.clone() {
+                super::commit(&cache, &Model::from([(key, value)]), Durability::Fast).unwrap();
+            }
+        }
+        assert_eq!(read_all(&cache, keys.clone()).unwrap(), values);
+        let mut batch = cache.batch();
+        batch.remove(&keys[0]).unwrap();
+        let _ = batch.commit(Durability::Fast).unwrap();
+        assert_eq!(read(&cache, &keys[0]).unwrap(), None);
+        assert_eq!(read(&cache, &keys[1]).unwrap().as_ref(), values.get(&keys[1]));
+    }
+}

@@ -1,5 +1,13 @@
-//! The cache through its public interface.
+//! The cache through its public interface, on real files and with real processes.
 
 #![expect(clippy::unwrap_used, reason = "a test panics where something is wrong")]
 
 mod basics;
+mod cargo_compare;
+mod cargo_layout;
+mod golden;
+mod layers;
+#[cfg(target_os = "linux")]
+mod medium;
+mod prefetch;
+mod processes;
