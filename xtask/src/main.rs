@@ -7,6 +7,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+mod bench;
 mod ci;
 mod demo;
 mod shell;
@@ -18,6 +19,7 @@ const USAGE: &str = "\
 usage: cargo xtask <chore>
 
   demo [--keep]      install real wheels twice, lock and vendor with mini-cargo, build offline
+  bench NAME ...     one table of the benchmarks, or all; without a name, the names
   ci [--list]        everything that continuous integration runs, in the same order
 ";
 
@@ -43,6 +45,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
     let (chore, rest) = arguments.split_first().map_or(("help", &[][..]), |(c, r)| (c.as_str(), r));
     match chore {
         "demo" => demo::run(rest).map(|()| ExitCode::SUCCESS),
+        "bench" => bench::run(rest),
         "ci" => Ok(ci::run(rest)),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::redact::redact;
 use crate::usage::{self, Usage};
 
 /// What one run of one case cost.
@@ -164,7 +165,7 @@ fn run(command: &mut Command) -> Result<(Duration, Option<Usage>)> {
         return Ok((wall, usage));
     }
     let text = read_back(&mut output).map_err(failed)?;
-    Err(Error::command(program, status.to_string(), text))
+    Err(Error::command(program, status.to_string(), redact(&text, &[])))
 }
 
 fn read_back(output: &mut std::fs::File) -> io::Result<String> {

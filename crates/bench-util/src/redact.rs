@@ -2,14 +2,15 @@
 
 /// Replaces what must not be published from another program's output.
 ///
-/// Addresses (`scheme://...`) become `<url>`; each of `paths`, longest first, becomes its name.
+/// Addresses (`scheme://...`) become `<url>`; each of `paths`, longest first, becomes its name; of
+/// any other absolute path only the last part is left.
 ///
 /// # Examples
 ///
 /// ```
-/// let line = "fetched ftp://mirror.example/a into /tmp/x/cache/a";
-/// let shown = bench_util::redact(line, &[("/tmp/x", "<work>"), ("/tmp", "<tmp>")]);
-/// assert_eq!(shown, "fetched <url> into <work>/cache/a");
+/// let line = "fetched ftp://mirror.example/a into /tmp/x/cache/a, not /home/me/b";
+/// let shown = bench_util::redact(line, &[("/tmp/x", "<work>")]);
+/// assert_eq!(shown, "fetched <url> into <work>/cache/a, not <path>/b");
 /// ```
 pub fn redact(text: &str, paths: &[(&str, &str)]) -> String {
     let mut longest_first = paths.to_vec();
@@ -18,7 +19,26 @@ pub fn redact(text: &str, paths: &[(&str, &str)]) -> String {
     for (path, name) in longest_first.into_iter().filter(|(path, _)| !path.is_empty()) {
         text = text.replace(path, name);
     }
-    text
+    without_paths(&text)
+}
+
+/// A word that starts with `/` and holds another one is a path.
+fn without_paths(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for word in text.split_inclusive(ends_word) {
+        match word.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')) {
+            Some((folders, last)) if !folders.is_empty() => {
+                kept.push_str("<path>/");
+                kept.push_str(last);
+            }
+            _ => kept.push_str(word),
+        }
+    }
+    kept
+}
+
+fn ends_word(c: char) -> bool {
+    c.is_whitespace() || "\"'`<>()[]{},;=".contains(c)
 }
 
 fn without_addresses(text: &str) -> String {
@@ -30,8 +50,7 @@ fn without_addresses(text: &str) -> String {
         kept.push_str(&rest[..start]);
         kept.push_str("<url>");
         let tail = &rest[at + 3..];
-        let ends = |c: char| c.is_whitespace() || "\"'`<>()[]{},;".contains(c);
-        rest = &tail[tail.find(ends).unwrap_or(tail.len())..];
+        rest = &tail[tail.find(ends_word).unwrap_or(tail.len())..];
     }
     kept + rest
 }
@@ -44,6 +63,12 @@ mod tests {
     fn every_address_goes_and_the_text_around_it_stays() {
         let text = "a (sparse+proto://h.example:1/x) and `two://h/` end://";
         assert_eq!(redact(text, &[]), "a (<url>) and `<url>` <url>");
+    }
+
+    #[test]
+    fn of_a_path_only_the_last_part_is_left() {
+        let text = "error: `/home/me/.cache/x.whl` (file=/a/b): 3/4 and /tmp";
+        assert_eq!(redact(text, &[]), "error: `<path>/x.whl` (file=<path>/b): 3/4 and /tmp");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::comparison::Comparison;
 use crate::error::{Error, Result};
 use crate::goal::Verdict;
+use crate::redact::redact;
 use crate::stamp::Stamp;
 
 mod axis;
@@ -164,6 +165,26 @@ impl Report {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Adds the comparison, or names why there is none, whatever the reason: one failing peer does
+    /// not take the other rows with it.
+    pub fn add_or_failed(&mut self, what: &str, result: Result<Comparison>) {
+        match result {
+            Ok(comparison) => self.add(comparison),
+            Err(error) => self.failed(what, &error),
+        }
+    }
+
+    /// Names a failure with its causes among what was not measured.
+    pub fn failed(&mut self, what: &str, error: &Error) {
+        let mut why = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(inner) = cause {
+            why = format!("{why}: {inner}");
+            cause = inner.source();
+        }
+        self.missing(what, redact(&why, &[]), error.remedy().unwrap_or("see the reason"));
     }
 
     /// Names something that could not be had.

@@ -1,0 +1,63 @@
+//! The two programs, and the environment in which both run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bench_util::{Error, Settings};
+
+pub(crate) struct Tools {
+    cargo: PathBuf,
+    mini_cargo: PathBuf,
+}
+
+impl Tools {
+    /// The real cargo is the toolchain's own binary: rustup's proxy in front of it takes time too.
+    pub(crate) fn find(settings: &Settings) -> Result<Self, Error> {
+        let mini_cargo = settings.rest.first().map(PathBuf::from).ok_or_else(|| {
+            Error::unavailable("mini-cargo", "run this through `cargo xtask bench cargo`")
+        })?;
+        let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]))?;
+        Ok(Self { cargo: Path::new(sysroot.trim()).join("bin").join("cargo"), mini_cargo })
+    }
+
+    /// Cargo in `project`; unstable flags are allowed, as the seed's `-Zno-index-update` is one.
+    pub(crate) fn cargo(&self, home: &Path, project: &Path) -> Command {
+        let mut command = clean(&self.cargo, home, project);
+        command.env("RUSTC_BOOTSTRAP", "1");
+        command
+    }
+
+    /// mini-cargo in `project`, with its own files in `cache`.
+    pub(crate) fn mini_cargo(&self, home: &Path, cache: &Path, project: &Path) -> Command {
+        let mut command = clean(&self.mini_cargo, home, project);
+        command.env("MINI_CARGO_CACHE_DIR", cache);
+        command
+    }
+}
+
+/// Nothing of the caller's cargo settings reaches the measured programs.
+fn clean(program: &Path, home: &Path, project: &Path) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        let shown = name.to_string_lossy();
+        if shown.starts_with("CARGO") || shown.starts_with("RUST") {
+            command.env_remove(&name);
+        }
+    }
+    command.env("CARGO_HOME", home).current_dir(project);
+    command
+}
+
+/// Runs outside all times and returns standard output.
+pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
+    let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_owned();
+    let name = name.to_string_lossy();
+    let output =
+        command.output().map_err(|_| Error::unavailable(format!("`{name}`"), "install it"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let reason = String::from_utf8_lossy(&output.stderr);
+    let reason = bench_util::redact(reason.trim(), &[]);
+    Err(Error::unavailable(format!("a working `{name}` ({reason})"), "see its message"))
+}

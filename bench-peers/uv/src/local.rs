@@ -1,0 +1,164 @@
+//! One wheel from a file, cold and warm: the rows of astral-sh/uv#21327.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use bench_util::{
+    CaseError, Comparison, Error, Goal, Meter, Metric, Paired, Place, Report, Settings, Workdir,
+};
+
+use crate::tools::{ALL, Tool, Tools};
+use crate::wheels::{ARM, Kind, Package};
+
+/// Ratio to uv, in either cache mode, wall and CPU.
+const GOAL: Goal = Goal::AtMost(0.60);
+
+/// A file system for some rounds of the largest wheel, and when to start it anew.
+const SIZE_BYTES: u64 = 6 << 30;
+const FULL_BYTES: u64 = 2 << 30;
+
+pub(crate) struct Local<'a> {
+    pub(crate) tools: &'a Tools,
+    pub(crate) settings: &'a Settings,
+    pub(crate) package: Package,
+    pub(crate) wheel: PathBuf,
+}
+
+impl Local<'_> {
+    pub(crate) fn run(&self, report: &mut Report) {
+        report.add_or_failed(&format!("{} cold", self.package.name), self.cold());
+        report.add_or_failed(&format!("{} warm", self.package.name), self.warm());
+    }
+
+    /// Every run starts with an empty cache. Caches are not deleted: the file system is made anew.
+    fn cold(&self) -> Result<Comparison, Error> {
+        let work = RefCell::new(Workdir::on(&Place::JournaledExt4 { size_bytes: SIZE_BYTES })?);
+        let before = || Ok(work.borrow_mut().renew_over(FULL_BYTES).map(drop)?);
+        let paired = Paired::new(format!("{} {} cold", self.package.name, self.package.version))
+            .settings(self.settings)
+            .before_round(before);
+        let queries = self.package.name == "anyio";
+        let comparison = with_cases(
+            paired,
+            |tool| {
+                let work = &work;
+                Box::new(move |meter| {
+                    let cache = work.borrow().unused("cache");
+                    let environment = work.borrow().unused("env");
+                    self.measure(meter, tool, &cache, &environment)?;
+                    if queries {
+                        self.subtract_query(meter, tool, &work.borrow())?;
+                    }
+                    Ok(())
+                })
+            },
+            queries,
+        )
+        .run()?;
+        Ok(comparison.note(format!("File system: {}.", work.borrow().filesystem())))
+    }
+
+    /// Every run starts with the cache that one install left.
+    fn warm(&self) -> Result<Comparison, Error> {
+        let work = Workdir::on(&Place::JournaledExt4 { size_bytes: SIZE_BYTES })?;
+        let caches: Vec<(Tool, PathBuf)> =
+            ALL.iter().map(|tool| (*tool, work.unused("cache"))).collect();
+        let paired = Paired::new(format!("{} {} warm", self.package.name, self.package.version))
+            .settings(self.settings);
+        with_cases(
+            paired,
+            |tool| {
+                let (work, caches) = (&work, &caches);
+                Box::new(move |meter| {
+                    let cache =
+                        caches.iter().find(|(owner, _)| *owner == tool).map(|(_, cache)| cache);
+                    let cache = cache.ok_or("every tool has a cache")?;
+                    self.measure(meter, tool, cache, &work.unused("env"))
+                })
+            },
+            false,
+        )
+        .run()
+    }
+
+    fn measure(
+        &self,
+        meter: &mut Meter<'_, '_>,
+        tool: Tool,
+        cache: &Path,
+        environment: &Path,
+    ) -> Result<(), CaseError> {
+        self.tools.environment(environment)?;
+        let mut install = self.tools.install(tool, cache, environment);
+        install.arg("--offline");
+        if self.package.kind == Kind::Arm {
+            install.args(["--python-platform", ARM]);
+        }
+        meter.measure_command(install.arg(&self.wheel))?;
+        check(environment, self.package)
+    }
+
+    /// Counts the install without what every cold command of the tool costs before it does
+    /// anything: starting, and asking the interpreter about itself.
+    fn subtract_query(
+        &self,
+        meter: &mut Meter<'_, '_>,
+        tool: Tool,
+        work: &Workdir,
+    ) -> Result<(), CaseError> {
+        let environment = work.unused("env");
+        self.tools.environment(&environment)?;
+        let mut list = self.tools.command(tool, &work.unused("cache"));
+        list.args(["pip", "list", "--python"]).arg(environment.join("bin").join("python"));
+        let start = std::time::Instant::now();
+        let output = list.output()?;
+        let query_ns = u64::try_from(start.elapsed().as_nanos())?;
+        if !output.status.success() {
+            return Err(format!("`pip list` of {} failed", tool.name()).into());
+        }
+        let install_ns = meter.so_far().map_or(0, |sample| sample.wall_ns);
+        meter.count("without_interpreter_query_ns", install_ns.saturating_sub(query_ns).max(1));
+        Ok(())
+    }
+}
+
+/// The work of one tool.
+type Work<'a> = Box<dyn FnMut(&mut Meter<'_, '_>) -> Result<(), CaseError> + 'a>;
+
+/// uv is the reference; mini-uv has the same goal against both of its cache modes.
+pub(crate) fn with_cases<'a>(
+    paired: Paired<'a>,
+    work: impl Fn(Tool) -> Work<'a>,
+    queries: bool,
+) -> Paired<'a> {
+    let other = Tool::UvContentAddressed;
+    let paired = paired
+        .reference_metered(Tool::Uv.name(), work(Tool::Uv))
+        .case_metered(other.name(), work(other))
+        .case_metered(Tool::MiniUv.name(), work(Tool::MiniUv))
+        .goal_on(Metric::Wall, GOAL)
+        .goal_on(Metric::Cpu, GOAL)
+        .goal_against(other.name(), Metric::Wall, GOAL)
+        .goal_against(other.name(), Metric::Cpu, GOAL);
+    if !queries {
+        return paired;
+    }
+    paired.goal_on(Metric::counter("without_interpreter_query_ns"), GOAL)
+}
+
+/// A tool that installs nothing would be the fastest.
+pub(crate) fn check(environment: &Path, package: Package) -> Result<(), CaseError> {
+    let lib = environment.join("lib");
+    let python = std::fs::read_dir(&lib)?.next().ok_or("the environment has no library")??;
+    let info = format!("{}-{}.dist-info", package.name, package.version);
+    let record = python.path().join("site-packages").join(info).join("RECORD");
+    let text = std::fs::read_to_string(record)?;
+    let top = python.path().join("site-packages");
+    let lines = text.lines().filter(|line| !line.starts_with("../")).step_by(50);
+    for name in lines.filter_map(|line| line.split(',').next()) {
+        if !name.starts_with('"') && !top.join(name).is_file() {
+            return Err(format!("`{name}` was not installed").into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! mini-uv against the real uv, on the wheels of uv's own measurements.
+//!
+//! astral-sh/uv#21327 measured one local wheel at a time, cold (no cache) and warm (prepared
+//! cache), each into a fresh environment; #21340 measured a pinned environment over local HTTP.
+//! Both are repeated here, with uv's `content-addressed-cache` off and on in the same rounds.
+//!
+//! Called as `bench-uv MINI_UV [--quick] [--data DIR] [--out DIR]`.
+
+mod http;
+mod local;
+mod server;
+mod tools;
+mod wheels;
+
+use std::process::ExitCode;
+
+use bench_util::{Error, Report, Settings};
+
+use local::Local;
+use tools::Tools;
+use wheels::{PACKAGES, Wheels};
+
+fn main() -> ExitCode {
+    match Settings::from_args().and_then(|settings| run(&settings)) {
+        Ok(report) => report.exit_code(),
+        Err(error) => {
+            eprintln!("error: {error}");
+            let mut cause = std::error::Error::source(&error);
+            while let Some(inner) = cause {
+                eprintln!("  cause: {inner}");
+                cause = inner.source();
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(settings: &Settings) -> Result<Report, Error> {
+    let mut report = Report::new("uv", "How long does an install take, against the real uv?");
+    let tools = Tools::find(settings)?;
+    report.note(format!("uv {}, Python {}.", tools.uv_version, tools.python_version));
+    let wheels = Wheels::new(settings, &tools);
+    for package in PACKAGES {
+        if settings.quick && package.is_large {
+            report.note(format!("{} is left out by --quick.", package.name));
+            continue;
+        }
+        eprintln!("     Installing {}", package.name);
+        match wheels.find(package) {
+            Ok(wheel) => Local { tools: &tools, settings, package, wheel }.run(&mut report),
+            Err(error) => report.failed(package.name, &error),
+        }
+    }
+    eprintln!("     Installing 14 packages over loopback HTTP");
+    let over_http = http::run(&tools, &wheels, settings);
+    report.add_or_failed("14 packages over loopback HTTP", over_http);
+    report.note("Environments and caches are on a journaled ext4 in memory, wheels in the page cache; making the environment is not timed. Cold starts without any cache, so both programs also ask the interpreter about itself.");
+    report.write(&settings.out)?;
+    Ok(report)
+}

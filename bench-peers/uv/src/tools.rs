@@ -1,0 +1,137 @@
+//! uv, mini-uv and the Python that both install for.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bench_util::{Error, Settings, redact};
+
+/// The release with `content-addressed-cache`; from the package index, into its own environment.
+const UV: &str = "0.13.9";
+
+pub(crate) struct Tools {
+    uv: PathBuf,
+    mini_uv: PathBuf,
+    /// Runs pip, for fetching.
+    pub(crate) python: PathBuf,
+    pub(crate) python_version: String,
+    pub(crate) uv_version: String,
+    /// Where fetched things are kept between runs.
+    pub(crate) kept: PathBuf,
+}
+
+/// One way to install.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    Uv,
+    UvContentAddressed,
+    MiniUv,
+}
+
+pub(crate) const ALL: [Tool; 3] = [Tool::Uv, Tool::UvContentAddressed, Tool::MiniUv];
+
+impl Tool {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Uv => "uv",
+            Self::UvContentAddressed => "uv, content-addressed-cache",
+            Self::MiniUv => "mini-uv",
+        }
+    }
+}
+
+impl Tools {
+    pub(crate) fn find(settings: &Settings) -> Result<Self, Error> {
+        let mini_uv = settings.rest.first().map(PathBuf::from).ok_or_else(|| {
+            Error::unavailable("mini-uv", "run this through `cargo xtask bench uv`")
+        })?;
+        let kept = kept_folder()?;
+        let base = base_python()?;
+        let environment = kept.join("uv-env");
+        let python = environment.join("bin").join("python");
+        if !environment.join("bin").join("uv").is_file() {
+            output(Command::new(&base).args(["-m", "venv"]).arg(&environment))?;
+            let wanted = format!("uv=={UV}");
+            output(Command::new(&python).args(["-m", "pip", "install", "-q", &wanted]))?;
+        }
+        let uv = environment.join("bin").join("uv");
+        let version = "import platform; print(platform.python_version())";
+        let python_version = output(Command::new(&python).args(["-c", version]))?;
+        let uv_version = output(Command::new(&uv).arg("--version"))?;
+        let uv_version = uv_version.split_whitespace().nth(1).unwrap_or("unknown").to_owned();
+        let python_version = python_version.trim().to_owned();
+        Ok(Self { uv, mini_uv, python, python_version, uv_version, kept })
+    }
+
+    /// `cp312` for Python 3.12.
+    pub(crate) fn tag(&self) -> String {
+        format!("cp{}", self.python_version.split('.').take(2).collect::<String>())
+    }
+
+    /// A command of `tool` with its cache in `cache`, without any settings of the caller.
+    pub(crate) fn command(&self, tool: Tool, cache: &Path) -> Command {
+        let program = if tool == Tool::MiniUv { &self.mini_uv } else { &self.uv };
+        let mut command = Command::new(program);
+        for (name, _) in std::env::vars_os() {
+            let shown = name.to_string_lossy();
+            let prefixes = ["UV_", "PIP_", "PYTHON", "VIRTUAL_ENV"];
+            if prefixes.iter().any(|prefix| shown.starts_with(prefix)) {
+                command.env_remove(&name);
+            }
+        }
+        command.arg("--cache-dir").arg(cache).args(["--no-progress", "--quiet"]);
+        if tool == Tool::UvContentAddressed {
+            command.args(["--preview-features", "content-addressed-cache"]);
+        }
+        command.current_dir("/");
+        command
+    }
+
+    /// `pip install` into `environment` by hard links, without dependencies.
+    pub(crate) fn install(&self, tool: Tool, cache: &Path, environment: &Path) -> Command {
+        let mut command = self.command(tool, cache);
+        command.args(["pip", "install", "--no-deps", "--link-mode", "hardlink", "--python"]);
+        command.arg(environment.join("bin").join("python"));
+        command
+    }
+
+    /// Makes an environment for either tool: both install into uv's.
+    pub(crate) fn environment(&self, path: &Path) -> Result<(), Error> {
+        let mut command = self.command(Tool::Uv, &self.kept.join("venv-cache"));
+        command.args(["venv", "--offline", "--python"]).arg(&self.python).arg(path);
+        output(&mut command).map(drop)
+    }
+}
+
+fn kept_folder() -> Result<PathBuf, Error> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join("..");
+    let folder = repository.join("target").join("bench-data");
+    std::fs::create_dir_all(&folder).and_then(|()| std::fs::canonicalize(&folder)).map_err(
+        |error| Error::unavailable(format!("a folder for downloads ({error})"), "make room"),
+    )
+}
+
+/// The newest of the Pythons that numpy 2.2.6 and torch 2.7.1 have wheels for; uv's numbers are of
+/// 3.12.
+fn base_python() -> Result<PathBuf, Error> {
+    let names = ["python3.12", "python3.13", "python3.11", "python3.10", "python3"];
+    let works = |name: &&str| {
+        let suits = "import sys; assert (3, 10) <= sys.version_info[:2] <= (3, 13)";
+        let output = Command::new(name).args(["-c", suits]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let found = names.into_iter().find(works);
+    found.map(PathBuf::from).ok_or_else(|| Error::unavailable("Python 3.10 to 3.13", "install one"))
+}
+
+/// Runs outside all times and returns standard output.
+pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
+    let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_owned();
+    let name = name.to_string_lossy();
+    let output =
+        command.output().map_err(|_| Error::unavailable(format!("`{name}`"), "install it"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let reason = redact(String::from_utf8_lossy(&output.stderr).trim(), &[]);
+    Err(Error::unavailable(format!("a working `{name}` ({reason})"), "see its message"))
+}
