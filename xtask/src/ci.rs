@@ -2,97 +2,125 @@
 //!
 //! A step that cannot run is a failed step: a check that is skipped in silence is not a check.
 //! Every step runs even when an earlier one failed, so that one run shows all there is to mend.
+//! `.ci/run` installs what the steps need; this file installs nothing.
 
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use crate::shell;
 
-/// One step: its name, the program, its arguments and additional environment.
-struct Step {
-    name: &'static str,
-    program: &'static str,
-    arguments: &'static [&'static str],
-    environment: &'static [(&'static str, &'static str)],
-}
+mod steps;
 
-const fn step(
-    name: &'static str,
-    program: &'static str,
-    arguments: &'static [&'static str],
-) -> Step {
-    Step { name, program, arguments, environment: &[] }
-}
+use steps::{STEPS, Step};
 
-/// The first step is the README's test command, to the letter.
-const STEPS: &[Step] = &[
-    step("tests", "cargo", &["test", "--workspace"]),
-    step("format", "cargo", &["fmt", "--all", "--check"]),
-    step(
-        "lints",
-        "cargo",
-        &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"],
-    ),
-    Step {
-        name: "documentation",
-        program: "cargo",
-        arguments: &["doc", "--workspace", "--no-deps", "--all-features"],
-        environment: &[("RUSTDOCFLAGS", "-D warnings")],
-    },
-    step("supply chain", "cargo", &["deny", "check", "bans", "licenses", "sources"]),
-    step("spelling", "typos", &[]),
-];
-
-/// Runs every step; the exit code is a failure when one of them failed.
+/// Runs the steps that `arguments` choose, or all; the exit code is a failure when one failed.
 #[expect(clippy::print_stdout, reason = "the report is this chore's product")]
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
-    if arguments.iter().any(|argument| argument == "--list") {
-        for step in STEPS {
-            println!("{}: {}", step.name, shell::rendered(&step.command()));
+    let (options, words): (Vec<_>, Vec<_>) =
+        arguments.iter().partition(|argument| argument.starts_with("--"));
+    let chosen: Vec<_> = STEPS.iter().filter(|step| step.is_chosen_by(&words)).collect();
+    if options.iter().any(|option| *option == "--list") {
+        for step in &chosen {
+            println!("{}: {}", step.name, step.rendered());
         }
         return ExitCode::SUCCESS;
     }
-    let outcomes: Vec<_> = STEPS.iter().map(|step| (step, step.run())).collect();
-    println!();
-    for (step, outcome) in &outcomes {
-        println!("{}", outcome.line(step.name));
+    if chosen.is_empty() {
+        println!("no step is called {words:?}; `cargo xtask ci --list` names all");
+        return ExitCode::FAILURE;
     }
-    let failed = outcomes.iter().any(|(_, outcome)| outcome.error.is_some());
+    let outcomes: Vec<_> = chosen.into_iter().map(Step::run).collect();
+    report(&outcomes);
+    let failed = outcomes.iter().any(|outcome| outcome.error.is_some());
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+#[expect(clippy::print_stdout, reason = "the report is this chore's product")]
+fn report(outcomes: &[Outcome]) {
+    println!();
+    for outcome in outcomes {
+        println!("{}", outcome.line());
+    }
+    let total: Duration = outcomes.iter().map(|outcome| outcome.took).sum();
+    println!("{:<20} {:>6.1} min", "total", total.as_secs_f64() / 60.0);
 }
 
 /// How one step ended.
 struct Outcome {
+    name: &'static str,
     took: Duration,
     error: Option<String>,
 }
 
 impl Outcome {
-    fn line(&self, name: &str) -> String {
+    fn line(&self) -> String {
         let verdict = self.error.as_deref().unwrap_or("ok");
-        format!("{name:<16} {:>6.0} s   {verdict}", self.took.as_secs_f64())
+        format!("{:<20} {:>6.0} s   {verdict}", self.name, self.took.as_secs_f64())
     }
 }
 
 impl Step {
+    /// Whether one of `words` is part of the name; no words choose every step.
+    fn is_chosen_by(&self, words: &[&String]) -> bool {
+        words.is_empty() || words.iter().any(|word| self.name.contains(word.as_str()))
+    }
+
     fn command(&self) -> Command {
-        let mut command =
-            if self.program == "cargo" { shell::cargo() } else { Command::new(self.program) };
-        command.current_dir(shell::workspace()).args(self.arguments);
+        let mut words = self.command.split_whitespace();
+        let mut command = match words.next().unwrap_or_default() {
+            "cargo" => shell::cargo(),
+            local if local.starts_with(".ci/") => Command::new(shell::workspace().join(local)),
+            program => Command::new(program),
+        };
+        command.current_dir(shell::workspace()).args(words);
         command.envs(self.environment.iter().copied());
         command
     }
 
+    /// The command as a person would type it.
+    fn rendered(&self) -> String {
+        let variables = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
+        format!("{}{}", variables.collect::<String>(), self.command)
+    }
+
     #[expect(clippy::print_stdout, reason = "a person following the log sees where it is")]
     fn run(&self) -> Outcome {
-        let mut command = self.command();
-        println!("\n==> {}: {}", self.name, shell::rendered(&command));
+        println!("\n==> {}: {}", self.name, self.rendered());
         let start = Instant::now();
-        let error = match command.status() {
+        let error = match self.command().status() {
             Ok(status) if status.success() => None,
             Ok(status) => Some(format!("FAILED: {status}")),
             Err(error) => Some(format!("FAILED: could not run: {error}")),
         };
-        Outcome { took: start.elapsed(), error }
+        Outcome { name: self.name, took: start.elapsed(), error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(name: &'static str, command: &'static str) -> Step {
+        Step { name, command, environment: &[] }
+    }
+
+    #[test]
+    fn a_step_that_cannot_run_is_a_failed_step() {
+        let outcome = step("absent", "no-such-program-anywhere --version").run();
+        assert!(outcome.error.unwrap().contains("could not run"));
+    }
+
+    #[test]
+    fn a_step_that_fails_is_a_failed_step() {
+        assert!(step("fails", "false").run().error.is_some());
+        assert!(step("passes", "true").run().error.is_none());
+    }
+
+    #[test]
+    fn names_are_unique_so_that_a_step_can_be_chosen() {
+        let mut names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), STEPS.len());
     }
 }

@@ -1,0 +1,49 @@
+//! What is checked. Cheap and likely failures come first; nothing here decides how steps are run.
+
+/// One step: its name, its command (words without quoting) and additional environment.
+pub(super) struct Step {
+    pub(super) name: &'static str,
+    pub(super) command: &'static str,
+    pub(super) environment: &'static [(&'static str, &'static str)],
+}
+
+const fn step(name: &'static str, command: &'static str) -> Step {
+    Step { name, command, environment: &[] }
+}
+
+/// The crates that are for other people's programs, and the one that measures them.
+macro_rules! libraries {
+    () => {
+        "-p bench-util -p cas-store -p deferred-close -p index-cache -p stream-extract"
+    };
+}
+
+/// The first step is the README's test command, to the letter.
+pub(super) const STEPS: &[Step] = &[
+    step("tests", "cargo test --workspace"),
+    step("format", "cargo fmt --all --check"),
+    step("lints", "cargo clippy --workspace --all-targets --all-features -- -D warnings"),
+    Step {
+        name: "documentation",
+        command: "cargo doc --workspace --no-deps --all-features",
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+    },
+    step("supply chain", "cargo deny check bans licenses sources"),
+    step("spelling", "typos"),
+    // Windows programs run under Wine. The libraries only: the examples' tests drive Unix tools.
+    step(
+        "windows lints",
+        concat!(
+            ".ci/cross x86_64-pc-windows-gnu clippy --all-targets ",
+            libraries!(),
+            " -- -D warnings"
+        ),
+    ),
+    step(
+        "windows tests",
+        concat!(".ci/cross x86_64-pc-windows-gnu test --no-fail-fast ", libraries!()),
+    ),
+    // Type checks where nothing can be linked.
+    step("msvc types", concat!(".ci/cross x86_64-pc-windows-msvc check --tests ", libraries!())),
+    step("macos types", concat!(".ci/cross aarch64-apple-darwin check --tests ", libraries!())),
+];
