@@ -12,11 +12,11 @@ use crate::{Result, shell};
 /// One table, or one family of tables.
 struct Bench {
     name: &'static str,
+    /// The program, and the report's file is called after `name`.
+    program: &'static str,
     package: &'static str,
     /// The installer that it measures, to be built and handed over as the first argument.
     installer: Option<&'static str>,
-    /// Which part of the program to run, where a program has several.
-    part: Option<&'static str>,
     shows: &'static str,
 }
 
@@ -28,13 +28,13 @@ const BENCHES: [Bench; 8] = [
     ),
     bench("cas", "bench-cas", "installing through the store against an archive tree without it"),
     Bench {
-        part: Some("savings"),
-        ..bench("savings", "bench-cas", "what sharing saves, by file selection")
+        package: "bench-cas",
+        ..bench("savings", "bench-savings", "what sharing saves, by file selection")
     },
     bench("extract", "bench-extract", "extraction against uv-extract, zip, tar and the floor"),
     Bench {
-        part: Some("buffers"),
-        ..bench("buffers", "bench-extract", "allocations for one buffer and for one per file")
+        package: "bench-extract",
+        ..bench("buffers", "bench-buffers", "allocations for one buffer and for one per file")
     },
     bench("close", "bench-close", "deferred close on slow and fast file systems"),
     Bench {
@@ -47,8 +47,8 @@ const BENCHES: [Bench; 8] = [
     },
 ];
 
-const fn bench(name: &'static str, package: &'static str, shows: &'static str) -> Bench {
-    Bench { name, package, installer: None, part: None, shows }
+const fn bench(name: &'static str, program: &'static str, shows: &'static str) -> Bench {
+    Bench { name, program, package: program, installer: None, shows }
 }
 
 /// Runs one benchmark, or all.
@@ -87,12 +87,12 @@ fn run_one(bench: &Bench, options: &[String], out: &Path) -> u8 {
 
 fn try_one(bench: &Bench, options: &[String], out: &Path) -> Result<u8> {
     let installer = bench.installer.map(build_installer).transpose()?;
-    let program = build(bench.package)?;
+    let program = build(bench.package, bench.program)?;
     forget(&out.join(format!("{}.json", bench.name)))?;
     let mut command = Command::new(program);
-    command.args(bench.part).args(installer).args(options).arg("--out").arg(out);
+    command.args(installer).args(options).arg("--out").arg(out);
     let status = command.status()?;
-    let code = status.code().ok_or_else(|| format!("`{}` ended with {status}", bench.package))?;
+    let code = status.code().ok_or_else(|| format!("`{}` ended with {status}", bench.program))?;
     Ok(if (0..=2).contains(&code) { u8::try_from(code)? } else { 2 })
 }
 
@@ -110,14 +110,15 @@ fn build_installer(name: &str) -> Result<PathBuf> {
     Ok(release(&shell::workspace().join("target"), name))
 }
 
-fn build(package: &str) -> Result<PathBuf> {
-    status("Building", package);
+fn build(package: &str, program: &str) -> Result<PathBuf> {
+    status("Building", program);
     let peers = shell::workspace().join("bench-peers");
     let manifest = peers.join("Cargo.toml");
     let mut cargo = shell::cargo();
-    cargo.args(["build", "--release", "--locked", "-p", package, "--manifest-path"]).arg(manifest);
+    cargo.args(["build", "--release", "--locked", "-p", package, "--bin", program]);
+    cargo.arg("--manifest-path").arg(manifest);
     shell::output(&mut cargo)?;
-    Ok(release(&peers.join("target"), package))
+    Ok(release(&peers.join("target"), program))
 }
 
 /// Where cargo put a program, `CARGO_TARGET_DIR` being the same for both workspaces.
@@ -138,7 +139,7 @@ fn out_folder(options: &[String]) -> Result<PathBuf> {
 fn report(name: &str, benches: &[&Bench], out: &Path) -> Result<()> {
     if name == "all" {
         let names = benches.iter().map(|bench| bench.name);
-        shell::output(Command::new(build("bench-report")?).arg(out).args(names))?;
+        shell::output(Command::new(build("bench-report", "bench-report")?).arg(out).args(names))?;
     }
     status("Reported", &format!("{}", out.join(format!("{name}.html")).display()));
     Ok(())

@@ -60,30 +60,42 @@ fn too_little_memory_is_said_before_anything_is_mounted() {
     assert!(error.remedy().unwrap().contains("--quick"));
 }
 
-/// The process is this test binary itself, told by a variable to measure for ever.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_killed_process_leaves_neither_mount_nor_folder() {
+    assert_leaves_nothing("KILL", "workdir::a_killed_process_leaves_neither_mount_nor_folder");
+}
+
+/// Ctrl-C reaches the whole process group, and so would reach a guard that is in it.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interrupted_process_group_leaves_neither_mount_nor_folder() {
+    let test = "workdir::an_interrupted_process_group_leaves_neither_mount_nor_folder";
+    assert_leaves_nothing("INT", test);
+}
+
+/// The process is this test binary itself, told by a variable to measure for ever.
+#[cfg(target_os = "linux")]
+fn assert_leaves_nothing(signal: &str, test: &str) {
     use std::io::{BufRead as _, BufReader};
+    use std::os::unix::process::CommandExt as _;
     use std::process::{Command, Stdio};
     if std::env::var_os("BENCH_UTIL_TEST_HANGS").is_some() {
         hang();
     }
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "workdir::a_killed_process_leaves_neither_mount_nor_folder",
-            "--nocapture",
-        ])
+        .args(["--exact", test, "--nocapture"])
         .env("BENCH_UTIL_TEST_HANGS", "1")
         .stdout(Stdio::piped())
+        .process_group(0)
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let top = lines.map_while(Result::ok).find(|line| line.contains("top=")).unwrap();
     let top = Path::new(top.split_once("top=").unwrap().1).to_path_buf();
     assert!(top.exists());
-    child.kill().unwrap();
+    let group = format!("-{}", child.id());
+    assert!(Command::new("kill").args(["-s", signal, "--", &group]).status().unwrap().success());
     child.wait().unwrap();
     let patience = std::time::Instant::now();
     while top.exists() && patience.elapsed().as_secs() < 60 {
