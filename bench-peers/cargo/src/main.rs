@@ -9,6 +9,7 @@
 
 mod commands;
 mod copy;
+mod fetch;
 mod home;
 mod locks;
 mod projects;
@@ -43,9 +44,13 @@ fn run(settings: &Settings) -> Result<Report, Error> {
     let work = Workdir::on(&Place::Memory)?;
     let tools = Tools::find(settings)?;
     let home = home::prepare(settings, &work)?;
-    for project in projects::find(settings, &work, &mut report)? {
+    for (at, project) in projects::find(settings, &work, &mut report)?.into_iter().enumerate() {
         let bench = commands::Bench { tools: &tools, home: &home, work: &work, settings, project };
         bench.run(&mut report);
+        if at == 0 {
+            let idle = fetch::nothing_to_do(&tools, &home, &work, settings, &bench.project);
+            report.add_or_failed("nothing to fetch or build", idle);
+        }
     }
     if settings.data.is_none() {
         report.missing(
