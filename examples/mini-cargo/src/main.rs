@@ -1,3 +1,7 @@
-//! A thin installer composed from the toolkit.
+//! The program: parse, run, report.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mini_cargo::main()
+}

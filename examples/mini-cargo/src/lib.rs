@@ -1,0 +1,59 @@
+//! A thin but real cargo-like locker and vendorer composed from the toolkit.
+//!
+//! The lock file it writes is cargo's own, byte for byte, and real cargo builds offline from the
+//! folder it vendors. It shows the four libraries at work: registry records in `index-cache`,
+//! archives through `stream-extract` into `cas-store`, files closed by `deferred-close`.
+//!
+//! Reading order: `summary`, `workspace` (manifests), `store` and `record` (the registry),
+//! `catalog` (candidates), `resolve` (the search), `lock`, then `command`.
+
+mod cached;
+mod cargo_files;
+mod catalog;
+mod cli;
+mod command;
+mod diff;
+mod hex;
+mod home;
+mod index_line;
+mod lock;
+mod manifest;
+mod name;
+mod pins;
+mod project;
+mod record;
+mod resolve;
+mod rust_version;
+mod shell;
+mod sink;
+pub mod store;
+mod summary;
+mod unpack;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+/// Cargo's exit code for everything but a mistyped command line.
+const FAILED: u8 = 101;
+
+/// Runs the command that the process's arguments ask for.
+pub fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = u8::from(error.use_stderr());
+            drop(error.print());
+            return ExitCode::from(code);
+        }
+    };
+    let shell = shell::Shell::new(cli.common.verbosity(), cli.common.color());
+    match command::run(cli, shell) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            shell.error(&error);
+            ExitCode::from(FAILED)
+        }
+    }
+}
