@@ -6,6 +6,7 @@
 //!
 //! Columns: read as a stream and as a seekable file under the portable policy, and as a stream under
 //! that of the Python package index. Nothing is written.
+#![expect(clippy::print_stdout, reason = "a program for people")]
 
 use std::error::Error;
 use std::ffi::OsStr;

@@ -43,6 +43,16 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// Where a link points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Link<'a> {
+    /// A symbolic link with this text: some `..` first, then only names; never leaves the target folder.
+    Symbolic(&'a str),
+    /// Another name for the file at this path of the same archive.
+    Hard(&'a str),
+}
+
 /// What is known of an entry once its last byte was copied and verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{BufRead, Seek, SeekFrom};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::digest::Plan;
 use crate::entry::{Progress, Report, Summary};
@@ -11,9 +11,10 @@ use crate::input::Input;
 use crate::job::Job;
 use crate::limits::Limits;
 use crate::policy::Policy;
+use crate::read_at::ReadAt;
 use crate::scratch::Scratch;
-use crate::sink::Sink;
-use crate::{tar, zip};
+use crate::sink::{ParallelSink, Sink};
+use crate::{parallel, tar, zip};
 
 /// Extracts one archive: options first, then one call that reads it.
 ///
@@ -127,19 +128,50 @@ impl<'a> Extractor<'a> {
         scratch: &mut Scratch,
         mut sink: S,
     ) -> Result<Report<S::Committed>> {
-        let trailing_zeros;
-        let start = {
-            let mut job = self.job();
-            let start = zip::load(&mut reader, &mut job, scratch)?;
-            trailing_zeros = job.summary.trailing_zeros;
-            start
-        };
+        let total = AtomicU64::new(0);
+        let mut job = self.job(&total);
+        let start = zip::load(&mut reader, &mut job, scratch)?;
+        let trailing_zeros = job.summary.trailing_zeros;
         reader.seek(SeekFrom::Start(0)).map_err(Error::read)?;
         let mut verified = self.run(&mut reader, |input, job| {
             zip::read_loaded(input, start, job, scratch, &mut sink)
         })?;
         verified.summary.trailing_zeros = trailing_zeros;
         verified.commit(sink)
+    }
+
+    /// Extracts a seekable zip archive with one thread for each of `scratches`, this one included.
+    ///
+    /// Large entries go first. Accepts what [`zip_seek`](Self::zip_seek) accepts, with the same tree;
+    /// the sink sees entries in any order, the ratio limit applies to the whole archive, and an expected
+    /// digest is computed by this thread before it helps the others.
+    ///
+    /// # Errors
+    /// Every predicate of [`Error`] but `is_needs_seek` may be true. Nothing was committed.
+    ///
+    /// # Panics
+    /// When `scratches` is empty.
+    pub fn zip_parallel<R: ReadAt + ?Sized, S: ParallelSink>(
+        self,
+        source: &R,
+        scratches: &mut [Scratch],
+        sink: S,
+    ) -> Result<Report<S::Committed>> {
+        self.run_parallel(source, scratches, &sink)?.commit(sink)
+    }
+
+    /// Extracts a conda package (`.conda`) from front to back.
+    ///
+    /// # Errors
+    /// As for [`zip_stream`](Self::zip_stream). Nothing was committed.
+    #[cfg(feature = "zstd")]
+    pub fn conda<R: BufRead, S: Sink>(
+        self,
+        mut reader: R,
+        scratch: &mut Scratch,
+        mut sink: S,
+    ) -> Result<Report<S::Committed>> {
+        self.run(&mut reader, |input, job| zip::conda(input, job, scratch, &mut sink))?.commit(sink)
     }
 
     /// Extracts a tar archive.
@@ -169,6 +201,34 @@ impl<'a> Extractor<'a> {
             .commit(sink)
     }
 
+    /// Extracts a tar archive that Zstandard compressed.
+    ///
+    /// # Errors
+    /// As for [`tar`](Self::tar). Nothing was committed.
+    #[cfg(feature = "zstd")]
+    pub fn tar_zst<R: BufRead, S: Sink>(
+        self,
+        mut reader: R,
+        scratch: &mut Scratch,
+        mut sink: S,
+    ) -> Result<Report<S::Committed>> {
+        self.run(&mut reader, |input, job| tar::zstd(input, job, scratch, &mut sink))?.commit(sink)
+    }
+
+    /// Extracts a tar archive that XZ compressed.
+    ///
+    /// # Errors
+    /// As for [`tar`](Self::tar). Nothing was committed.
+    #[cfg(feature = "xz")]
+    pub fn tar_xz<R: BufRead, S: Sink>(
+        self,
+        mut reader: R,
+        scratch: &mut Scratch,
+        mut sink: S,
+    ) -> Result<Report<S::Committed>> {
+        self.run(&mut reader, |input, job| tar::xz(input, job, scratch, &mut sink))?.commit(sink)
+    }
+
     /// Extracts a `.crate` file, whose entries must all be below `root`, such as `serde-1.0.0`.
     ///
     /// Uses the given limits and policy; [`Limits::crate_file`] and [`Policy::crate_`] are cargo's.
@@ -186,9 +246,10 @@ impl<'a> Extractor<'a> {
         self.policy(policy).tar_gz(reader, scratch, sink)
     }
 
-    fn job(&self) -> Job<'_> {
+    fn job<'j>(&'j self, total: &'j AtomicU64) -> Job<'j> {
         let plan = Plan { crc32: true, blake3: self.blake3, sha256: self.sha256 };
-        Job { limits: &self.limits, policy: &self.policy, plan, summary: Summary::default() }
+        let (limits, policy, summary) = (&self.limits, &self.policy, Summary::default());
+        Job { limits, policy, plan, summary, total, archive_bytes: 0 }
     }
 
     /// Runs `read` over `reader` and checks the digest of what was read.
@@ -200,17 +261,50 @@ impl<'a> Extractor<'a> {
         let progress = self.progress.take().map(|progress| progress as &mut dyn FnMut(Progress));
         let mut input = Input::new(reader);
         input.watch(self.expected_sha256.is_some(), self.cancel, progress);
-        let mut job = self.job();
+        let total = AtomicU64::new(0);
+        let mut job = self.job(&total);
         read(&mut input, &mut job)?;
         let mut summary = job.summary;
         summary.archive_bytes = input.offset();
         summary.archive_sha256 = input.take_sha256();
-        match (self.expected_sha256, summary.archive_sha256) {
+        self.check_digest(summary.archive_sha256)?;
+        Ok(Verified { summary })
+    }
+
+    fn check_digest(&self, found: Option<[u8; 32]>) -> Result<()> {
+        match (self.expected_sha256, found) {
             (Some(expected), Some(found)) if expected != found => {
                 Err(digest_mismatch(&expected, &found))
             }
-            _ => Ok(Verified { summary }),
+            _ => Ok(()),
         }
+    }
+
+    fn run_parallel<R: ReadAt + ?Sized, S: ParallelSink>(
+        mut self,
+        source: &R,
+        scratches: &mut [Scratch],
+        sink: &S,
+    ) -> Result<Verified> {
+        let mut progress = self.progress.take();
+        let archive_bytes = source.size().map_err(Error::read)?;
+        let total = AtomicU64::new(0);
+        let job = Job { archive_bytes, ..self.job(&total) };
+        let digest = || match self.expected_sha256 {
+            Some(_) => parallel::digest(source, self.cancel).map(Some),
+            None => Ok(None),
+        };
+        let report = |read| {
+            if let Some(progress) = &mut progress {
+                progress(Progress { archive_bytes: read });
+            }
+        };
+        let (mut summary, sha256) =
+            parallel::run(source, scratches, sink, &job, self.cancel, digest, report)?;
+        self.check_digest(sha256)?;
+        summary.archive_bytes = archive_bytes;
+        summary.archive_sha256 = sha256;
+        Ok(Verified { summary })
     }
 }
 
@@ -231,8 +325,9 @@ fn digest_mismatch(expected: &[u8; 32], found: &[u8; 32]) -> Error {
     Error::mismatch(Class::Digest, "SHA-256 of the archive", hex(expected), hex(found))
 }
 
+/// In hexadecimal, by the type that has it.
 fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    blake3::Hash::from_bytes(*digest).to_hex().to_string()
 }
 
 impl fmt::Debug for Extractor<'_> {

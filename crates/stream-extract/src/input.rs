@@ -179,11 +179,12 @@ impl<'a> Input<'a> {
 fn fill(reader: &mut dyn BufRead) -> io::Result<&[u8]> {
     loop {
         match reader.fill_buf() {
+            Ok([]) => return Ok(&[]),
             Ok(_) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    // The buffer is full now, so this returns what the first call saw; at the end it asks once more.
+    // The buffer holds something now, so this cannot read: it returns what the first call saw.
     reader.fill_buf()
 }

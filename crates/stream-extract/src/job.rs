@@ -4,6 +4,8 @@
 //! full buffers (BLAKE3 and the kernel both want large, aligned pieces), counts against the limits,
 //! digests, and lets the format verify a file *before* the sink hears that it is done.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::digest::Plan;
 use crate::entry::{Done, Entry, Summary};
 use crate::error::{Class, Error, Result};
@@ -16,6 +18,11 @@ pub(crate) struct Job<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) plan: Plan,
     pub(crate) summary: Summary,
+    /// Bytes of all files so far; shared by the workers of a parallel extraction.
+    pub(crate) total: &'a AtomicU64,
+    /// Bytes of the archive that count as read before any is: all of them when entries come in any
+    /// order, and then the ratio is that of the whole archive.
+    pub(crate) archive_bytes: u64,
 }
 
 /// The decoded bytes of one file.
@@ -43,16 +50,19 @@ impl Job<'_> {
 
     /// Counts `count` bytes of a file that now has `size`, when `offset` bytes of the archive were read.
     fn count_bytes(&mut self, count: usize, size: u64, offset: u64) -> Result<()> {
-        let limits = self.limits;
-        self.summary.bytes += count as u64;
+        let (limits, count) = (self.limits, count as u64);
+        self.summary.bytes += count;
+        let total = self.total.fetch_add(count, Ordering::Relaxed) + count;
         if size > limits.entry_bytes {
             return Err(over("bytes of one entry", limits.entry_bytes));
         }
-        if self.summary.bytes > limits.total_bytes {
+        if total > limits.total_bytes {
             return Err(over("bytes of all entries", limits.total_bytes));
         }
-        let allowed = limits.ratio_free_bytes.max(limits.ratio.saturating_mul(offset));
-        if self.summary.bytes > allowed {
+        let allowed = limits
+            .ratio_free_bytes
+            .max(limits.ratio.saturating_mul(offset.max(self.archive_bytes)));
+        if total > allowed {
             return Err(over("output per byte of archive", limits.ratio));
         }
         Ok(())

@@ -2,8 +2,7 @@
 
 /// Upper bounds on what one archive may produce.
 ///
-/// The defaults suit registries of source packages and wheels. Every value is public: change what
-/// you need with struct update syntax through the builder methods.
+/// The defaults suit registries of source packages and wheels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub(crate) total_bytes: u64,
@@ -16,6 +15,7 @@ pub struct Limits {
     pub(crate) gnu_name_bytes: u64,
     pub(crate) pax_bytes: u64,
     pub(crate) pax_global_bytes: u64,
+    pub(crate) decoder_bytes: u64,
 }
 
 const KIB: u64 = 1 << 10;
@@ -37,6 +37,7 @@ impl Default for Limits {
             gnu_name_bytes: 128 * KIB,
             pax_bytes: 256 * KIB,
             pax_global_bytes: MIB,
+            decoder_bytes: 128 * MIB,
         }
     }
 }
@@ -82,6 +83,13 @@ impl Limits {
     #[must_use]
     pub fn depth(self, depth: usize) -> Self {
         Self { depth, ..self }
+    }
+
+    /// Memory that an archive may make the Zstandard or XZ decoder use for its window: 128 MiB unless
+    /// set, which is what the strongest ordinary settings of both compressors need.
+    #[must_use]
+    pub fn decoder_bytes(self, decoder_bytes: u64) -> Self {
+        Self { decoder_bytes, ..self }
     }
 
     /// Bytes of one tar extension record: a GNU long name, a PAX header, a global PAX header.

@@ -21,8 +21,10 @@ pub(crate) enum Node {
     Parent,
     /// A folder with an entry of its own.
     Folder,
-    /// Anything else.
+    /// A regular file.
     File,
+    /// A link: nothing may be below it, and no hard link may point to it.
+    Link,
 }
 
 /// Passes a key that is a hash already through.
@@ -63,6 +65,11 @@ impl Names {
         self.repeat_folders = repeat_folders;
     }
 
+    /// Hashes as `other` does from now on.
+    pub(crate) fn share_key(&mut self, other: &Self) {
+        self.key = other.key.clone();
+    }
+
     /// A keyed hash of exact bytes.
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
         let mut hasher = self.key.build_hasher();
@@ -88,6 +95,11 @@ impl Names {
         Ok(())
     }
 
+    /// True when `path` is a regular file of this archive.
+    pub(crate) fn is_file(&self, path: &str) -> bool {
+        self.taken.get(&self.key_of(path)) == Some(&Node::File)
+    }
+
     fn claim_parents(&mut self, path: &str) -> Result<()> {
         let Some((parent, _)) = path.rsplit_once('/') else { return Ok(()) };
         if parent == self.last_parent {
@@ -96,8 +108,9 @@ impl Names {
         let ends = parent.match_indices('/').map(|(at, _)| at).chain([parent.len()]);
         for end in ends {
             let key = self.key_of(&parent[..end]);
-            if *self.taken.entry(key).or_insert(Node::Parent) == Node::File {
-                return Err(conflict(Node::File, Node::Parent));
+            let node = *self.taken.entry(key).or_insert(Node::Parent);
+            if matches!(node, Node::File | Node::Link) {
+                return Err(conflict(node, Node::Parent));
             }
         }
         self.last_parent.clear();
@@ -127,8 +140,9 @@ fn write_char(hasher: &mut impl Hasher, c: char) {
 }
 
 fn conflict(old: Node, new: Node) -> Error {
+    let leaf = |node| matches!(node, Node::File | Node::Link);
     let what = match (old, new) {
-        (Node::File, Node::File) => "two files have one name (case and Unicode form may differ)",
+        _ if leaf(old) && leaf(new) => "two files have one name (case and Unicode form may differ)",
         (Node::Folder, Node::Folder) => "a folder has two entries",
         _ => "one name is both a file and a folder",
     };

@@ -111,11 +111,12 @@ fn check_windows(component: &str) -> Result<()> {
     Ok(())
 }
 
+const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
+
 /// `CON`, `con.rs` and `Com¹ .txt` all open a device on Windows.
 fn is_device(component: &str) -> bool {
     let stem = component.split('.').next().unwrap_or(component).trim_end_matches(' ');
-    const NAMES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
-    NAMES.iter().any(|name| stem.eq_ignore_ascii_case(name)) || is_numbered_device(stem)
+    DEVICES.iter().any(|name| stem.eq_ignore_ascii_case(name)) || is_numbered_device(stem)
 }
 
 fn is_numbered_device(stem: &str) -> bool {

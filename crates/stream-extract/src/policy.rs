@@ -5,6 +5,7 @@
 pub struct Policy {
     pub(crate) portable_names: bool,
     pub(crate) data_descriptors: bool,
+    pub(crate) links: bool,
     pub(crate) root: Option<String>,
 }
 
@@ -12,18 +13,18 @@ impl Policy {
     /// Only what means the same on every system: no two names that differ in case or Unicode form,
     /// none that Windows cannot hold. The default.
     pub fn portable() -> Self {
-        Self { portable_names: true, data_descriptors: true, root: None }
+        Self { portable_names: true, data_descriptors: true, links: false, root: None }
     }
 
     /// Wheels and source archives of the Python package index: no data descriptors, as its upload
     /// rules demand; names that this system can hold.
     pub fn pypi() -> Self {
-        Self { portable_names: false, data_descriptors: false, root: None }
+        Self { portable_names: false, data_descriptors: false, links: false, root: None }
     }
 
     /// `.crate` files: names that this system can hold. See [`root`](Self::root).
     pub fn crate_() -> Self {
-        Self { portable_names: false, data_descriptors: false, root: None }
+        Self { portable_names: false, data_descriptors: false, links: false, root: None }
     }
 
     /// Accepts names that only some systems can hold, such as `README` beside `readme`.
@@ -32,6 +33,16 @@ impl Policy {
     #[must_use]
     pub fn native_names(self) -> Self {
         Self { portable_names: false, ..self }
+    }
+
+    /// Whether tar archives may have links that stay inside the target folder. Refused unless switched on.
+    ///
+    /// Links are made last, so that nothing is ever written through one. A symbolic link's target may
+    /// start with `..` components that stay inside, and must have none behind a name: what that means
+    /// depends on other links. Links in zip archives are always refused.
+    #[must_use]
+    pub fn links(self, links: bool) -> Self {
+        Self { links, ..self }
     }
 
     /// Refuses every entry whose first component is not `root`, such as `serde-1.0.0`.

@@ -4,14 +4,16 @@
 //! when a handle is closed (a deferred-close pool takes it in `end`). It may assume that every path
 //! was checked and is unique. It must not assume that what it was given is valid until `commit`.
 
+mod closing;
 mod directory;
 mod stage;
 mod verify;
 
-pub use directory::DirectorySink;
+pub use closing::Closer;
+pub use directory::{DirectoryFile, DirectorySink, DirectoryWorker};
 pub use verify::VerifySink;
 
-use crate::entry::{Done, Entry, Summary};
+use crate::entry::{Done, Entry, Link, Summary};
 
 /// Whatever error a sink has.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
@@ -66,6 +68,18 @@ pub trait Sink {
         self.end(file, done)
     }
 
+    /// Makes a link, after all files. Only called when [`Policy::links`](crate::Policy::links) allows it.
+    ///
+    /// The target was checked: a symbolic link stays inside, a hard link names a file stored before.
+    /// The default refuses.
+    ///
+    /// # Errors
+    /// Any error ends the extraction.
+    fn link(&mut self, entry: &Entry<'_>, link: Link<'_>) -> Result<(), SinkError> {
+        let _ = (entry, link);
+        Err("this sink makes no links".into())
+    }
+
     /// Tells whether a file is executable, for each file whose
     /// [`Entry::executable`] was `None`; after all files, in the order of the central directory.
     ///
@@ -80,4 +94,16 @@ pub trait Sink {
     /// # Errors
     /// The extraction fails; the sink must have undone what it did.
     fn commit(self, summary: &Summary) -> Result<Self::Committed, SinkError>;
+}
+
+/// A sink whose files several threads may write at once.
+pub trait ParallelSink: Sink {
+    /// One thread's share. Its `commit` ends the share; the whole is published by the sink's own.
+    type Worker: Sink<Committed = ()> + Send;
+
+    /// Returns a share for one thread.
+    ///
+    /// # Errors
+    /// Any error ends the extraction.
+    fn worker(&self) -> Result<Self::Worker, SinkError>;
 }

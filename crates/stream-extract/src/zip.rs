@@ -10,6 +10,8 @@
 //! Absent: encryption, multi-part archives, methods other than stored and deflate, and repair.
 
 mod central;
+#[cfg(feature = "zstd")]
+mod conda;
 mod data;
 mod descriptor;
 mod directory;
@@ -19,8 +21,12 @@ mod extra;
 mod layout;
 mod local;
 mod locate;
+mod parallel;
 mod read;
 mod table;
 
+#[cfg(feature = "zstd")]
+pub(crate) use conda::conda;
+pub(crate) use parallel::{Shared, check_start, read as read_parallel};
 pub(crate) use read::{load, read_loaded, stream};
 pub(crate) use table::Table;

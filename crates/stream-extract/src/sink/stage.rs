@@ -14,12 +14,12 @@
 mod tree;
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tree::Tree;
+pub(crate) use tree::Tree;
 
 /// Names tried before giving up.
 const ATTEMPTS: u32 = 16;
@@ -50,16 +50,13 @@ impl Stage {
         Ok(Self { tree, holder })
     }
 
-    pub(crate) fn directory(&mut self, path: &str) -> io::Result<()> {
-        self.tree.directory(path)
+    /// A handle of the same tree for another thread.
+    pub(crate) fn share(&self) -> io::Result<Tree> {
+        self.tree.share()
     }
 
-    pub(crate) fn file(&mut self, path: &str, executable: bool) -> io::Result<File> {
-        self.tree.file(path, executable)
-    }
-
-    pub(crate) fn make_executable(&mut self, path: &str) -> io::Result<()> {
-        self.tree.make_executable(path)
+    pub(crate) fn tree(&mut self) -> &mut Tree {
+        &mut self.tree
     }
 
     /// Renames the tree to `target`, which must not exist.

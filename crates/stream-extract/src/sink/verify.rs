@@ -1,7 +1,7 @@
 //! Stores nothing: for checking an archive, and for measuring everything but the disk.
 
-use super::{Sink, SinkError};
-use crate::entry::{Done, Entry, Summary};
+use super::{ParallelSink, Sink, SinkError};
+use crate::entry::{Done, Entry, Link, Summary};
 
 /// A sink that verifies an archive and keeps nothing.
 ///
@@ -50,11 +50,23 @@ impl Sink for VerifySink {
         Ok(())
     }
 
+    fn link(&mut self, _: &Entry<'_>, _: Link<'_>) -> Result<(), SinkError> {
+        Ok(())
+    }
+
     fn late_exec(&mut self, _: &Entry<'_>, _: bool) -> Result<(), SinkError> {
         Ok(())
     }
 
     fn commit(self, _: &Summary) -> Result<(), SinkError> {
         Ok(())
+    }
+}
+
+impl ParallelSink for VerifySink {
+    type Worker = Self;
+
+    fn worker(&self) -> Result<Self, SinkError> {
+        Ok(Self)
     }
 }

@@ -4,10 +4,11 @@
 
 use crate::error::{Class, Error, Result};
 
-/// What extensions said so far of the next entry. Buffers are reused.
+/// What extensions said so far of the next entry.
 #[derive(Debug, Default)]
 pub(crate) struct Extensions {
     path: Option<Vec<u8>>,
+    link: Option<Vec<u8>>,
     size: Option<u64>,
 }
 
@@ -16,42 +17,53 @@ impl Extensions {
         self.path.as_deref()
     }
 
+    pub(crate) fn link(&self) -> Option<&[u8]> {
+        self.link.as_deref()
+    }
+
     pub(crate) fn size(&self) -> Option<u64> {
         self.size
     }
 
     /// True when something waits for an entry.
     pub(crate) fn is_pending(&self) -> bool {
-        self.path.is_some() || self.size.is_some()
+        self.path.is_some() || self.link.is_some() || self.size.is_some()
     }
 
     /// A GNU long name: text, one or more zero bytes, nothing behind them.
     pub(crate) fn gnu_path(&mut self, record: &[u8]) -> Result<()> {
-        self.set_path(until_zeros(record)?)
+        set(&mut self.path, until_zeros(record)?)
     }
 
-    /// A PAX header: `length key=value\n`, repeated.
+    /// A GNU long link target.
+    pub(crate) fn gnu_link(&mut self, record: &[u8]) -> Result<()> {
+        set(&mut self.link, until_zeros(record)?)
+    }
+
+    /// A PAX header: `length key=value\n`, repeated; of two equal keys the last one counts.
     pub(crate) fn pax(&mut self, record: &[u8]) -> Result<()> {
-        let mut path = None;
+        let (mut path, mut link) = (None, None);
         for_each_pair(record, |key, value| {
             match key {
                 b"path" => path = Some(value),
+                b"linkpath" => link = Some(value),
                 b"size" => self.size = Some(decimal(value)?),
                 _ if key.starts_with(b"GNU.sparse.") => return Err(sparse()),
                 _ => {}
             }
             Ok(())
         })?;
-        path.map_or(Ok(()), |path| self.set_path(path))
+        path.map_or(Ok(()), |path| set(&mut self.path, path))?;
+        link.map_or(Ok(()), |link| set(&mut self.link, link))
     }
+}
 
-    fn set_path(&mut self, path: &[u8]) -> Result<()> {
-        match &self.path {
-            Some(old) if old != path => Err(corrupt("two extension headers name the entry")),
-            _ => {
-                self.path = Some(path.to_vec());
-                Ok(())
-            }
+fn set(slot: &mut Option<Vec<u8>>, text: &[u8]) -> Result<()> {
+    match slot {
+        Some(old) if old != text => Err(corrupt("two extension headers name the entry")),
+        _ => {
+            *slot = Some(text.to_vec());
+            Ok(())
         }
     }
 }

@@ -63,6 +63,11 @@ impl Header<'_> {
         self.inner.path_bytes()
     }
 
+    /// The text of a link, empty when there is none.
+    pub(crate) fn link(&self) -> Cow<'_, [u8]> {
+        self.inner.link_name_bytes().unwrap_or_default()
+    }
+
     /// Whether anybody may execute the file; an unreadable mode grants nothing.
     pub(crate) fn executable(&self) -> bool {
         self.inner.mode().is_ok_and(|mode| mode & 0o111 != 0)

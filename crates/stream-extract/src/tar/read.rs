@@ -1,41 +1,39 @@
 //! The sequence of headers and files.
 
+use std::borrow::Cow;
+
 use tar::EntryType;
 
 use super::extension::{self, Extensions};
-use super::gzip::Gunzip;
 use super::header::{self, BLOCK_BYTES, Header};
+use super::link::{self, Pending};
 use super::source::Source;
 use crate::entry::{Done, Entry, EntryId};
 use crate::error::{Class, Error, Result};
-use crate::input::Input;
 use crate::job::{Body, Job, pour};
-use crate::names::Node;
+use crate::names::{Names, Node};
 use crate::path;
-use crate::scratch::Scratch;
 use crate::sink::Sink;
 
-/// Reads an uncompressed tar.
-pub(crate) fn plain<S: Sink>(
-    input: &mut Input<'_>,
-    job: &mut Job<'_>,
-    scratch: &mut Scratch,
-    sink: &mut S,
-) -> Result<()> {
-    let Scratch { buffer, name, extra, path, names, .. } = scratch;
-    Tar { source: input, job, sink, buffer, name, record: extra, path, names }.read()
+/// The parts of a scratch that a tar needs.
+pub(crate) struct Work<'a> {
+    pub(crate) buffer: &'a mut [u8],
+    pub(crate) name: &'a mut Vec<u8>,
+    pub(crate) record: &'a mut Vec<u8>,
+    pub(crate) path: &'a mut String,
+    pub(crate) names: &'a mut Names,
 }
 
-/// Reads a tar that gzip compressed.
-pub(crate) fn gzipped<S: Sink>(
-    input: &mut Input<'_>,
+/// Reads a tar to the end of `source`.
+pub(crate) fn read<R: Source, S: Sink>(
+    source: &mut R,
     job: &mut Job<'_>,
-    scratch: &mut Scratch,
+    work: Work<'_>,
     sink: &mut S,
 ) -> Result<()> {
-    let Scratch { buffer, name, extra, path, names, inflate, .. } = scratch;
-    let source = &mut Gunzip::new(input, inflate)?;
-    Tar { source, job, sink, buffer, name, record: extra, path, names }.read()
+    let Work { buffer, name, record, path, names } = work;
+    let links = Vec::new();
+    Tar { source, job, sink, buffer, name, record, path, names, links }.read()
 }
 
 struct Tar<'a, 'j, R, S> {
@@ -46,19 +44,20 @@ struct Tar<'a, 'j, R, S> {
     name: &'a mut Vec<u8>,
     record: &'a mut Vec<u8>,
     path: &'a mut String,
-    names: &'a mut crate::names::Names,
+    names: &'a mut Names,
+    links: Vec<Pending>,
 }
 
 impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
     fn read(mut self) -> Result<()> {
         self.job.plan.crc32 = false;
-        self.names.reset(self.job.policy.folds_names(), true);
         let mut extensions = Extensions::default();
         let mut block = [0; BLOCK_BYTES];
         loop {
             self.source.fill_exact(&mut block)?;
             if block == [0; BLOCK_BYTES] {
-                return self.end(&extensions);
+                self.end(&extensions)?;
+                return self.links.iter().try_for_each(|link| link.make(self.sink));
             }
             let offset = self.source.offset();
             let index = self.job.summary.entries;
@@ -92,6 +91,10 @@ impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
             EntryType::GNULongName => {
                 self.read_record(header.size, limits.gnu_name_bytes)?;
                 extensions.gnu_path(self.record)
+            }
+            EntryType::GNULongLink => {
+                self.read_record(header.size, limits.gnu_name_bytes)?;
+                extensions.gnu_link(self.record)
             }
             EntryType::XHeader => {
                 self.read_record(header.size, limits.pax_bytes)?;
@@ -128,8 +131,42 @@ impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
             EntryType::Directory => self.folder(size),
             EntryType::Regular if self.name.ends_with(b"/") => self.folder(size),
             EntryType::Regular | EntryType::Continuous => self.file(header, size),
+            EntryType::Symlink | EntryType::Link if self.job.policy.links => {
+                self.link(header, extensions, size)
+            }
             other => Err(refuse(other)),
         }
+    }
+
+    fn link(&mut self, header: &Header<'_>, extensions: &Extensions, size: u64) -> Result<()> {
+        if size != 0 {
+            return Err(corrupt("the entry is a link, but it has content"));
+        }
+        let target = match extensions.link() {
+            Some(target) => Cow::Borrowed(target),
+            None => header.link(),
+        };
+        path::sanitize(self.name, self.job.policy, self.job.limits, self.path)?;
+        let path = self.path.clone();
+        let hard = header.kind() == EntryType::Link;
+        let target = if hard {
+            self.hard_target(&target)?
+        } else {
+            link::check_symbolic(&path, &target)?.to_owned()
+        };
+        self.names.claim(&path, Node::Link)?;
+        let id = EntryId(self.job.summary.entries - 1);
+        self.links.push(Pending { id, path, target, hard });
+        Ok(())
+    }
+
+    /// The safe path of a file of this archive that came before.
+    fn hard_target(&mut self, target: &[u8]) -> Result<String> {
+        path::sanitize(target, self.job.policy, self.job.limits, self.path)?;
+        if self.names.is_file(self.path) {
+            return Ok(self.path.clone());
+        }
+        Err(Error::new(Class::UnsafePath, "the hard link's target is no earlier file"))
     }
 
     fn folder(&mut self, size: u64) -> Result<()> {

@@ -2,8 +2,9 @@
 
 use super::central::{self, Central};
 use super::end::{self, Measured};
+use super::entry;
 use super::layout::{self, CENTRAL, Signature};
-use super::table::Record;
+use super::table::{Marks, Record};
 use crate::entry::{Entry, EntryId};
 use crate::error::{Class, Error, Result};
 use crate::input::Input;
@@ -32,7 +33,8 @@ pub(crate) fn load(input: &mut Input<'_>, job: &mut Job<'_>, scratch: &mut Scrat
     read(input, signature, scratch, |input, scratch| {
         let (central, name) = read_header(input, job, scratch)?;
         scratch.table.push(record(&central, name));
-        job.check_entries(scratch.table.len())
+        job.check_entries(scratch.table.len())?;
+        entry::claim_path(job, scratch, central.directory)
     })
 }
 
@@ -105,9 +107,9 @@ fn record(central: &Central, name: u64) -> Record {
         name,
         crc32: central.crc32,
         flags: central.flags,
-        method: central.method,
-        directory: central.directory,
-        executable: central.executable,
-        settled: false,
+        method: u8::try_from(central.method).unwrap_or(u8::MAX),
+        marks: Marks::default()
+            .with(Marks::FOLDER, central.directory)
+            .with(Marks::EXECUTABLE, central.executable),
     }
 }

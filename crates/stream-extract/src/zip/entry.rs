@@ -3,7 +3,7 @@
 use super::data::Data;
 use super::layout::{self, Signature};
 use super::local::{self, Local};
-use super::table::Record;
+use super::table::{Marks, Record};
 use crate::entry::{Done, Entry, EntryId};
 use crate::error::{Class, Error, Result};
 use crate::input::Input;
@@ -13,27 +13,25 @@ use crate::path;
 use crate::scratch::Scratch;
 use crate::sink::Sink;
 
-/// Reads one entry from behind its signature; returns the signature behind it.
+/// Reads one entry from behind its signature; returns it as measured, and the signature behind it.
 ///
-/// `loaded` says that the table holds the central directory already.
+/// `listed` is what the central directory says, when it was read first; the path is claimed then.
 pub(crate) fn read<S: Sink>(
     input: &mut Input<'_>,
     job: &mut Job<'_>,
     scratch: &mut Scratch,
     sink: &mut S,
-    loaded: bool,
-) -> Result<Signature> {
+    id: EntryId,
+    listed: Option<&Record>,
+) -> Result<(Record, Signature)> {
     let offset = input.offset() - 4;
     let local = read_header(input, job, scratch).map_err(|error| error.at(offset))?;
-    let index = if loaded { Some(find(scratch, offset)?) } else { None };
-    let listed = index.map(|index| *scratch.table.get(index));
-    claim_path(job, scratch, &local).map_err(|error| error.at(offset))?;
-    let entry = Entry {
-        id: EntryId(job.summary.entries - 1),
-        path: &scratch.path,
-        size_hint: local.size_known().or(listed.map(|listed| listed.size)),
-        executable: listed.map(|listed| listed.executable),
+    let path = match listed {
+        Some(_) => path::sanitize(&scratch.name, job.policy, job.limits, &mut scratch.path),
+        None => claim_path(job, scratch, local.directory),
     };
+    path.map_err(|error| error.at(offset))?;
+    let entry = describe(id, &scratch.path, &local, listed);
     let packed = local.packed_known().or(listed.map(|listed| listed.packed));
     let mut data = Data::new(input, &mut scratch.inflate, &local, packed)?;
     let done = if local.directory {
@@ -43,15 +41,14 @@ pub(crate) fn read<S: Sink>(
     };
     let (packed, next) = data.behind();
     let name = scratch.names.hash(&scratch.name);
-    let record = Record { packed, name, ..measured(offset, &local, &done) };
-    match index {
-        Some(index) => scratch.table.settle(index, &record)?,
-        None => scratch.table.push(record),
-    }
-    Ok(next)
+    Ok((measured(offset, packed, name, &local, &done), next))
 }
 
-fn read_header(input: &mut Input<'_>, job: &Job<'_>, scratch: &mut Scratch) -> Result<Local> {
+pub(crate) fn read_header(
+    input: &mut Input<'_>,
+    job: &Job<'_>,
+    scratch: &mut Scratch,
+) -> Result<Local> {
     let mut fixed = [0; layout::local::LEN];
     scratch.name.clear();
     input.read_exact(&mut fixed)?;
@@ -61,19 +58,23 @@ fn read_header(input: &mut Input<'_>, job: &Job<'_>, scratch: &mut Scratch) -> R
     local::parse(&fixed, &scratch.name, &scratch.extra, job.policy)
 }
 
-fn find(scratch: &mut Scratch, offset: u64) -> Result<usize> {
-    scratch.table.find(offset).ok_or_else(|| {
-        Error::new(Class::Corrupt, "the central directory does not list this entry").at(offset)
-    })
-}
-
-fn claim_path(job: &Job<'_>, scratch: &mut Scratch, local: &Local) -> Result<()> {
+/// Makes the path of the name that was read last, and claims it for this entry alone.
+pub(crate) fn claim_path(job: &Job<'_>, scratch: &mut Scratch, directory: bool) -> Result<()> {
     path::sanitize(&scratch.name, job.policy, job.limits, &mut scratch.path)?;
     if scratch.path.is_empty() {
         return Err(Error::new(Class::UnsafePath, "the name is the target folder itself"));
     }
-    let node = if local.directory { Node::Folder } else { Node::File };
+    let node = if directory { Node::Folder } else { Node::File };
     scratch.names.claim(&scratch.path, node)
+}
+
+fn describe<'a>(id: EntryId, path: &'a str, local: &Local, listed: Option<&Record>) -> Entry<'a> {
+    Entry {
+        id,
+        path,
+        size_hint: local.size_known().or(listed.map(|listed| listed.size)),
+        executable: listed.map(|listed| listed.marks.has(Marks::EXECUTABLE)),
+    }
 }
 
 /// A folder has no bytes, though some writers deflate the nothing.
@@ -93,17 +94,15 @@ fn store_folder<S: Sink>(
     Ok(done)
 }
 
-fn measured(offset: u64, local: &Local, done: &Done) -> Record {
+pub(crate) fn measured(offset: u64, packed: u64, name: u64, local: &Local, done: &Done) -> Record {
     Record {
         offset,
         size: done.size,
-        packed: 0,
-        name: 0,
+        packed,
+        name,
         crc32: done.crc32.unwrap_or_default(),
         flags: local.flags,
-        method: local.method,
-        directory: local.directory,
-        executable: false,
-        settled: false,
+        method: u8::try_from(local.method).unwrap_or(u8::MAX),
+        marks: Marks::default().with(Marks::FOLDER, local.directory),
     }
 }

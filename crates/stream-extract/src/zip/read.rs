@@ -1,9 +1,11 @@
-//! The two orders of reading: a stream meets the local headers first, a seekable archive the directory.
+//! The orders of reading: a stream meets the local headers first, a seekable archive the directory.
 
 use std::io::{BufRead, Seek, SeekFrom};
 
 use super::layout::{LOCAL, Signature};
+use super::table::Record;
 use super::{directory, end, entry, locate};
+use crate::entry::EntryId;
 use crate::error::{Class, Error, Result};
 use crate::input::Input;
 use crate::job::Job;
@@ -19,7 +21,11 @@ pub(crate) fn stream<S: Sink>(
 ) -> Result<()> {
     scratch.table.clear();
     scratch.names.reset(job.policy.folds_names(), false);
-    let signature = read_locals(input, job, scratch, sink, false)?;
+    let signature = read_locals(input, job, scratch, |input, job, scratch, id| {
+        let (record, next) = entry::read(input, job, scratch, sink, id, None)?;
+        scratch.table.push(record);
+        Ok(next)
+    })?;
     let trailing = directory::settle(input, signature, job, scratch, sink)?;
     job.summary.trailing_zeros = trailing;
     check_settled(scratch)
@@ -32,6 +38,7 @@ pub(crate) fn load<R: BufRead + Seek>(
     scratch: &mut Scratch,
 ) -> Result<u64> {
     scratch.table.clear();
+    scratch.names.reset(job.policy.folds_names(), false);
     let start = locate::central_start(reader, &mut scratch.buffer)?;
     reader.seek(SeekFrom::Start(start)).map_err(Error::read)?;
     job.summary.trailing_zeros = directory::load(&mut Input::at(reader, start), job, scratch)?;
@@ -47,8 +54,12 @@ pub(crate) fn read_loaded<S: Sink>(
     scratch: &mut Scratch,
     sink: &mut S,
 ) -> Result<()> {
-    scratch.names.reset(job.policy.folds_names(), false);
-    let signature = read_locals(input, job, scratch, sink, true)?;
+    let signature = read_locals(input, job, scratch, |input, job, scratch, id| {
+        let (index, listed) = find(scratch, input.offset() - 4)?;
+        let (record, next) = entry::read(input, job, scratch, sink, id, Some(&listed))?;
+        scratch.table.settle(index, &record)?;
+        Ok(next)
+    })?;
     if input.offset() - 4 != start {
         return Err(end::unexpected(signature, input.offset()));
     }
@@ -56,25 +67,32 @@ pub(crate) fn read_loaded<S: Sink>(
     input.drain()
 }
 
-/// Reads all local entries; returns the first signature of something else.
-fn read_locals<S: Sink>(
-    input: &mut Input<'_>,
-    job: &mut Job<'_>,
+/// Calls `one` behind the signature of each local header; returns the first other signature.
+pub(crate) fn read_locals<'i, 'j>(
+    input: &mut Input<'i>,
+    job: &mut Job<'j>,
     scratch: &mut Scratch,
-    sink: &mut S,
-    loaded: bool,
+    mut one: impl FnMut(&mut Input<'i>, &mut Job<'j>, &mut Scratch, EntryId) -> Result<Signature>,
 ) -> Result<Signature> {
     let mut signature = end::read_signature(input)?;
     while signature == LOCAL {
         let index = job.summary.entries;
         job.count_entry()?;
-        signature = entry::read(input, job, scratch, sink, loaded)
+        scratch.name.clear();
+        signature = one(input, job, scratch, EntryId(index))
             .map_err(|error| error.in_entry(index, &scratch.name).at(input.offset()))?;
     }
     Ok(signature)
 }
 
-fn check_settled(scratch: &Scratch) -> Result<()> {
+fn find(scratch: &mut Scratch, offset: u64) -> Result<(usize, Record)> {
+    let index = scratch.table.find(offset).ok_or_else(|| {
+        Error::new(Class::Corrupt, "the central directory does not list this entry").at(offset)
+    })?;
+    Ok((index, *scratch.table.get(index)))
+}
+
+pub(crate) fn check_settled(scratch: &Scratch) -> Result<()> {
     if scratch.table.all_settled() {
         return Ok(());
     }

@@ -16,15 +16,35 @@ pub(crate) struct Record {
     pub(crate) name: u64,
     pub(crate) crc32: u32,
     pub(crate) flags: u16,
-    pub(crate) method: u16,
-    pub(crate) directory: bool,
-    /// The executable bit: known only from the central directory.
-    pub(crate) executable: bool,
-    /// Both descriptions were seen.
-    pub(crate) settled: bool,
+    /// The method; those that do not fit are refused elsewhere.
+    pub(crate) method: u8,
+    pub(crate) marks: Marks,
 }
 
-const _: () = assert!(size_of::<Record>() <= 48, "with the set of names, 64 bytes per entry");
+/// Three booleans in one byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    pub(crate) const FOLDER: Self = Self(1);
+    /// The executable bit: known only from the central directory.
+    pub(crate) const EXECUTABLE: Self = Self(2);
+    /// Both descriptions were seen.
+    const SETTLED: Self = Self(4);
+
+    pub(crate) fn with(self, mark: Self, wanted: bool) -> Self {
+        if wanted { Self(self.0 | mark.0) } else { self }
+    }
+
+    pub(crate) fn has(self, mark: Self) -> bool {
+        self.0 & mark.0 != 0
+    }
+}
+
+const _: () = assert!(
+    size_of::<Record>() + 17 + size_of::<u32>() <= 64,
+    "with its slot in the set of names and its place in a parallel order, 64 bytes per entry"
+);
 
 /// All flags but hints about the compressor, and the one that tells where the sizes are: those bytes
 /// were read and verified, and some writers clear it in the directory.
@@ -74,28 +94,34 @@ impl Table {
         &self.records[index]
     }
 
+    /// Where the record behind the one at `index` must start, when the directory starts at `end`.
+    pub(crate) fn next_offset(&self, index: usize, end: u64) -> u64 {
+        self.records.get(index + 1).map_or(end, |record| record.offset)
+    }
+
     /// Compares the second description of an entry with the first, exactly once.
     pub(crate) fn settle(&mut self, index: usize, other: &Record) -> Result<()> {
         let record = &mut self.records[index];
-        if std::mem::replace(&mut record.settled, true) {
+        if record.marks.has(Marks::SETTLED) {
             let what = "two central directory entries describe one file";
             return Err(Error::new(Class::Corrupt, what));
         }
+        record.marks = record.marks.with(Marks::SETTLED, true);
         agree(record, other)
     }
 
     /// True when every entry was described twice.
     pub(crate) fn all_settled(&self) -> bool {
-        self.records.iter().all(|record| record.settled)
+        self.records.iter().all(|record| record.marks.has(Marks::SETTLED))
     }
 }
 
 /// Both descriptions must be equal in everything that decides what is extracted.
-fn agree(a: &Record, b: &Record) -> Result<()> {
+pub(crate) fn agree(a: &Record, b: &Record) -> Result<()> {
     if a.name != b.name {
         return Err(disagree("name", "one name", "two"));
     }
-    if a.directory != b.directory {
+    if a.marks.has(Marks::FOLDER) != b.marks.has(Marks::FOLDER) {
         return Err(disagree("kind", "one kind", "two"));
     }
     same("method", a.method, b.method)?;

@@ -20,6 +20,18 @@ pub(crate) fn zip(entries: &[(&str, &[u8], bool)]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
+/// As `zip`, unless the writer refuses the names.
+pub(crate) fn try_zip(entries: &[(&str, &[u8], bool)]) -> Option<Vec<u8>> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for &(name, content, executable) in entries {
+        let mode = if executable { 0o755 } else { 0o644 };
+        let options = SimpleFileOptions::default().unix_permissions(mode);
+        writer.start_file(name, options).ok()?;
+        writer.write_all(content).ok()?;
+    }
+    writer.finish().ok().map(Cursor::into_inner)
+}
+
 /// Bytes that differ from position to position.
 pub(crate) fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

@@ -1,4 +1,18 @@
 //! Everything that the public interface promises, on archives that the tests make themselves.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod attempt;
+mod faults_of_formats;
+mod faults_of_links;
+mod faults_of_names;
+mod faults_of_tar;
+mod faults_of_zip;
+mod formats;
 mod made;
+mod mutations;
+mod partial;
+mod raw_tar;
+mod raw_zip;
+mod recorder;
 mod round_trip;
+mod sinks;

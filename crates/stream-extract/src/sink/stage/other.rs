@@ -40,6 +40,26 @@ impl Tree {
         OpenOptions::new().write(true).create_new(true).open(self.root.join(path))
     }
 
+    /// Another handle of the same tree.
+    #[expect(clippy::unnecessary_wraps, reason = "same signature everywhere")]
+    pub(crate) fn share(&self) -> io::Result<Self> {
+        Ok(Self { root: self.root.clone(), last_path: String::new() })
+    }
+
+    /// Symbolic links need a privilege here, and a kind that an archive does not tell.
+    #[expect(clippy::unused_self, reason = "same signature everywhere")]
+    pub(crate) fn symlink(&mut self, _path: &str, _target: &str) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Makes another name for the file at `target`.
+    pub(crate) fn hard_link(&mut self, path: &str, target: &str) -> io::Result<()> {
+        if let Some((parent, _)) = path.rsplit_once('/') {
+            self.directory(parent)?;
+        }
+        fs::hard_link(self.root.join(target), self.root.join(path))
+    }
+
     /// There is no executable bit here.
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "same signature everywhere")]
     pub(crate) fn make_executable(&mut self, _path: &str) -> io::Result<()> {

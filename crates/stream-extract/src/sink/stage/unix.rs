@@ -48,6 +48,25 @@ impl Tree {
         Ok(fs::openat(folder, leaf, NEW_FILE, mode)?.into())
     }
 
+    /// Another handle of the same tree.
+    pub(crate) fn share(&self) -> io::Result<Self> {
+        Ok(Self { root: self.root.try_clone()?, last: None, last_path: String::new() })
+    }
+
+    /// Makes a symbolic link with the text `target`.
+    pub(crate) fn symlink(&mut self, path: &str, target: &str) -> io::Result<()> {
+        let (folder, leaf) = self.parent(path)?;
+        Ok(fs::symlinkat(target, folder, leaf)?)
+    }
+
+    /// Makes another name for the file at `target`.
+    pub(crate) fn hard_link(&mut self, path: &str, target: &str) -> io::Result<()> {
+        let mut other = self.share()?;
+        let (from_folder, from) = other.parent(target)?;
+        let (folder, leaf) = self.parent(path)?;
+        Ok(fs::linkat(from_folder, from, folder, leaf, fs::AtFlags::empty())?)
+    }
+
     /// Grants execution to everybody who may read.
     pub(crate) fn make_executable(&mut self, path: &str) -> io::Result<()> {
         let (folder, leaf) = self.parent(path)?;

@@ -1,0 +1,163 @@
+//! Counts what is allocated. A test binary of its own, because an allocator is process-wide, and with
+//! one test only, because tests of one binary share their process.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(unsafe_code, reason = "a counting allocator implements an unsafe trait")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{Cursor, Write as _};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use stream_extract::{DirectorySink, Extractor, Limits, Policy, Scratch, VerifySink};
+
+struct Counting;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+static LARGE: AtomicUsize = AtomicUsize::new(0);
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+const LARGE_BYTES: usize = 4096;
+
+fn note(size: usize) {
+    COUNT.fetch_add(1, Relaxed);
+    if size >= LARGE_BYTES {
+        LARGE.fetch_add(1, Relaxed);
+    }
+    let live = LIVE.fetch_add(size, Relaxed) + size;
+    PEAK.fetch_max(live, Relaxed);
+}
+
+// SAFETY: every call is passed on to the system's allocator with the same arguments.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[derive(Clone, Copy, Debug)]
+struct Usage {
+    count: usize,
+    large: usize,
+    peak: usize,
+}
+
+fn measure(work: impl FnOnce()) -> Usage {
+    let (count, large, live) = (COUNT.load(Relaxed), LARGE.load(Relaxed), LIVE.load(Relaxed));
+    PEAK.store(live, Relaxed);
+    work();
+    Usage {
+        count: COUNT.load(Relaxed) - count,
+        large: LARGE.load(Relaxed) - large,
+        peak: PEAK.load(Relaxed) - live,
+    }
+}
+
+/// A zip of `entries` small files in ten folders, and one file of several buffers.
+fn zip(entries: usize) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    for i in 0..entries {
+        writer.start_file(format!("folder{}/file-{i}.py", i * 10 / entries), options).unwrap();
+        writer.write_all(format!("content of {i}").repeat(40).as_bytes()).unwrap();
+    }
+    writer.start_file("big", options).unwrap();
+    writer.write_all(&vec![7; 300_000]).unwrap();
+    writer.finish().unwrap().into_inner()
+}
+
+fn tar_gz(entries: usize) -> Vec<u8> {
+    let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut builder = tar::Builder::new(encoder);
+    for i in 0..entries {
+        let content = format!("content of {i}").repeat(40);
+        let mut header = tar::Header::new_ustar();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        let name = format!("folder{}/file-{i}.py", i * 10 / entries);
+        builder.append_data(&mut header, name, content.as_bytes()).unwrap();
+    }
+    builder.into_inner().unwrap().finish().unwrap()
+}
+
+fn stream(zip: &[u8], scratch: &mut Scratch) -> Usage {
+    measure(|| {
+        Extractor::new().zip_stream(zip, scratch, VerifySink::new()).unwrap();
+    })
+}
+
+fn seek(zip: &[u8], scratch: &mut Scratch) -> Usage {
+    measure(|| {
+        Extractor::new().zip_seek(Cursor::new(zip), scratch, VerifySink::new()).unwrap();
+    })
+}
+
+fn folder(zip: &[u8], scratch: &mut Scratch) -> Usage {
+    let folder = tempfile::tempdir().unwrap();
+    measure(|| {
+        let sink = DirectorySink::create(folder.path().join("target")).unwrap();
+        Extractor::new().zip_stream(zip, scratch, sink).unwrap();
+    })
+}
+
+fn gunzip(tar_gz: &[u8], scratch: &mut Scratch) -> Usage {
+    measure(|| {
+        Extractor::new().tar_gz(tar_gz, scratch, VerifySink::new()).unwrap();
+    })
+}
+
+/// Allocations while tables double from 10 entries to 10,000.
+const GROWTH: usize = 40;
+
+#[test]
+fn memory_does_not_grow_with_files() {
+    let (few, many) = (zip(10), zip(10_000));
+    for read in [stream, seek, folder] {
+        let small = read(&few, &mut Scratch::new());
+        let mut scratch = Scratch::new();
+        let large = read(&many, &mut scratch);
+        println!("10 entries: {small:?}; 10,000 entries: {large:?}");
+        assert!(large.count <= small.count + GROWTH, "no allocation per file: {large:?}");
+        assert!(large.large <= small.large + GROWTH, "no large one per entry: {large:?}");
+        // While a table doubles, the old half lives beside the new one.
+        assert!(large.peak <= small.peak + 3 * 64 * 10_000, "64 bytes per entry: {large:?}");
+
+        let again = read(&many, &mut scratch);
+        println!("again: {again:?}");
+        assert!(again.large == 0, "a kept scratch needs no large allocation: {again:?}");
+        assert!(again.count <= 70, "nor many small ones: {again:?}");
+    }
+    let (few, many) = (tar_gz(10), tar_gz(10_000));
+    let small = gunzip(&few, &mut Scratch::new());
+    let large = gunzip(&many, &mut Scratch::new());
+    println!("tar: {small:?}, {large:?}");
+    assert!(large.large <= small.large + GROWTH, "no large allocation per entry: {large:?}");
+    hostile_headers_allocate_nothing();
+}
+
+/// Gigabytes that are only promised.
+fn hostile_headers_allocate_nothing() {
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::GNULongName);
+    header.set_size(300 << 20);
+    header.set_cksum();
+    let usage = measure(|| {
+        let result = Extractor::new().limits(Limits::default()).policy(Policy::portable()).tar(
+            &header.as_bytes()[..],
+            &mut Scratch::new(),
+            VerifySink::new(),
+        );
+        assert!(result.unwrap_err().is_limit());
+    });
+    assert!(usage.peak < 256 << 10, "{usage:?}");
+}
