@@ -83,8 +83,11 @@ impl<'a> Contest<'a> {
         dir.link(name, to_dir, to_name)
     }
 
-    /// True when the shard's folder was gone and is there now.
-    fn restored_shard(&self) -> bool {
+    /// True when the shard's folder was not there, or was removed, and is there now.
+    ///
+    /// Shards are made when their first object comes: 256 folders at once would be a third of the
+    /// time of a first, small install.
+    fn made_shard(&self) -> bool {
         make_folder(&self.store.objects, self.object.shard(), &self.store.options).is_ok()
     }
 }
@@ -95,7 +98,7 @@ impl Calls for Contest<'_> {
             Err(error)
                 if to == Name::Object
                     && error.kind() == io::ErrorKind::NotFound
-                    && self.restored_shard() =>
+                    && self.made_shard() =>
             {
                 self.link_once(from, to)
             }

@@ -10,6 +10,7 @@ use crate::contest::{Contest, Wanted};
 use crate::copying::{self, Copied};
 use crate::digest::{Digest, Executable};
 use crate::error::{Error, Result};
+use crate::fingerprint;
 use crate::layout::ObjectName;
 use crate::new_file::{NewFile, Route, StreamedFile};
 use crate::options::{Protection, Sharing};
@@ -18,7 +19,7 @@ use crate::placed::{PlaceReport, Placed, Tally, Why};
 use crate::plan::{self, Means, MeansCell};
 use crate::protocol::{self, Hit, Name};
 use crate::store::{Inner, with_execute};
-use crate::sys::{Dir, FileKind, gone_is_fine};
+use crate::sys::{self, Dir, FileKind, gone_is_fine};
 
 /// A folder to place files in, made by [`Store::destination`](crate::Store::destination).
 ///
@@ -218,7 +219,8 @@ impl Destination {
     fn try_copy_and_roll_over(&self, path: &str, wanted: Wanted) -> io::Result<Option<Placed>> {
         let placed = self.try_copy(path, wanted, Means::Reflink)?;
         if placed.is_some() && !self.shared.store.is_read_only() {
-            self.shared.stamp(&self.shared.dir.open_file(path)?, wanted)?;
+            let file = self.shared.dir.open_file(path)?;
+            self.shared.store.stamp(&file, &wanted.digest, wanted.executable)?;
             protocol::roll_over(&self.contest(path, wanted))?;
             self.tally.rolled_over();
         }
@@ -239,7 +241,7 @@ impl Destination {
             gone_is_fine(self.shared.dir.unlink(path))?;
         }
         if matches!(copied, Ok(None)) {
-            let bad = crate::sys::stat_file(&from)?;
+            let bad = sys::stat_file(&from)?;
             protocol::set_aside(&self.contest(path, wanted), &bad)?;
         }
         copied
@@ -254,7 +256,7 @@ impl Destination {
         means: Means,
     ) -> io::Result<Option<Placed>> {
         let store = &self.shared.store;
-        let seen = crate::sys::stat_file(from)?;
+        let seen = sys::stat_file(from)?;
         if seen.kind != FileKind::Regular {
             return Ok(None);
         }
@@ -433,9 +435,13 @@ impl Destination {
 }
 
 impl Shared {
-    /// Gives a finished file the time and the mode that its object has.
-    pub(crate) fn stamp(&self, file: &File, wanted: Wanted) -> io::Result<()> {
-        self.store.stamp(file, &wanted.digest, wanted.executable)
+    /// Gives a file that was created for sharing the time that its object has. Its mode is right
+    /// already, unless a group store overrides the umask.
+    pub(crate) fn stamp_new(&self, file: &File, wanted: Wanted) -> io::Result<()> {
+        if self.store.options.sharing == Sharing::Group {
+            return self.store.stamp(file, &wanted.digest, wanted.executable);
+        }
+        sys::set_modified(file, fingerprint::of(&wanted.digest))
     }
 }
 

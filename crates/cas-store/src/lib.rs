@@ -97,3 +97,7 @@ pub use sweep::{SweepOptions, SweepReport};
 pub use tree::{Tree, TreeBuilder, TreeFile};
 pub use verify::{Damage, Depth, HealedFrom, Sharer, VerifyOptions, VerifyReport};
 pub use watch::Progress;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -128,7 +128,7 @@ impl Draft {
         let wanted = Wanted { size: Some(size), ..wanted };
         let route = target.destination.route(&target.path, size);
         if route == Route::Share {
-            let stamped = target.destination.shared.stamp(&file, wanted);
+            let stamped = target.destination.shared.stamp_new(&file, wanted);
             stamped.map_err(|error| target.destination.fail("finish", &target.path, error))?;
         }
         Ok((file, Publish { target, wanted, route }))

@@ -252,8 +252,7 @@ fn make_folders(root: &Path, home: &Path, options: &Options) -> io::Result<()> {
     {
         make_folder(&dir, name, options)?;
     }
-    let objects = Dir::open(&home.join(layout::OBJECTS))?;
-    (0..layout::SHARDS).try_for_each(|index| make_folder(&objects, &layout::shard(index), options))
+    Ok(())
 }
 
 pub(crate) fn make_folder(dir: &Dir, name: &str, options: &Options) -> io::Result<()> {

@@ -203,11 +203,11 @@ fn a_newer_store_is_refused_untouched() {
     let config = ground.path("store/v1/config");
     let newer = fs::read_to_string(&config).unwrap().replace("reader = 1", "reader = 2");
     fs::write(&config, &newer).unwrap();
-    fs::remove_dir(ground.path("store/v1/objects/00")).unwrap();
+    fs::remove_dir(ground.path("store/v1/trees")).unwrap();
     let error = Store::open(ground.path("store"), Options::default()).unwrap_err();
     assert!(error.is_newer_store(), "{error:?}");
     assert_eq!(fs::read_to_string(&config).unwrap(), newer);
-    assert!(!ground.path("store/v1/objects/00").exists(), "the store was not repaired");
+    assert!(!ground.path("store/v1/trees").exists(), "the store was not repaired");
 }
 
 #[test]
@@ -217,6 +217,7 @@ fn what_is_no_regular_file_never_enters_an_environment() {
         let ground = Ground::new();
         let store = ground.store();
         let object = store.object_path(digest, Executable::No);
+        fs::create_dir(object.parent().unwrap()).unwrap();
         match kind {
             "symlink" => std::os::unix::fs::symlink("/etc/passwd", &object).unwrap(),
             "folder" => fs::create_dir(&object).unwrap(),

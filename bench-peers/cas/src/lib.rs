@@ -1,0 +1,6 @@
+//! What the two programs of this package share.
+
+pub mod corpus;
+pub mod folder;
+pub mod orders;
+pub mod pipelines;
