@@ -1,0 +1,108 @@
+//! File systems whose close is slow: DESIGN's rows, and the ratios that have no goal.
+
+use std::error::Error;
+use std::time::Duration;
+
+use bench_util::{CaseError, Meter, Paired, Place, Report, Settings, Workdir};
+use deferred_close::{Closer, Threads};
+
+use crate::contenders::{Contender, Inline, Ours, RustupShaped, Threadpool};
+use crate::server::{Profile, Server};
+use crate::workload::{FILES, prepare, write_all};
+
+struct Row {
+    name: &'static str,
+    profile: Profile,
+    work: Duration,
+    files: usize,
+    /// Goals of ours with 16 and with 64 threads, as times to the reference.
+    goals: [Option<f64>; 2],
+}
+
+fn rows() -> [Row; 6] {
+    let row = |name, profile, goals| {
+        let work = Duration::ZERO;
+        Row { name, profile, work, files: FILES, goals }
+    };
+    let installing = Row {
+        work: Duration::from_micros(500),
+        ..row("0.5 ms of work and 0.7 ms of close", Profile::waits(700), [Some(2.0), None])
+    };
+    [
+        row("close waits 6 ms", Profile::waits(6000), [Some(15.0), Some(40.0)]),
+        row("close waits 1 ms", Profile::waits(1000), [Some(8.0), None]),
+        row("close waits 0.2 ms", Profile::waits(200), [None, None]),
+        row("close waits 0 ms (FUSE alone)", Profile::waits(0), [None, None]),
+        row("close computes 0.3 ms", Profile::computes(300), [Some(1.2), None]),
+        installing,
+    ]
+}
+
+/// Adds one comparison per row.
+pub fn compare(settings: &Settings, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    let work = Workdir::on(&Place::Memory)?;
+    if let Err(error) = Server::start(&work, Profile::waits(0)) {
+        report.missing("slow file systems", error.to_string(), "run as root, with /dev/fuse");
+        return Ok(());
+    }
+    for row in rows() {
+        let files = if settings.quick { row.files / 8 } else { row.files };
+        eprintln!("{}, {files} files", row.name);
+        report.add(comparison(settings, &work, &row, files).run()?);
+    }
+    Ok(())
+}
+
+fn comparison<'a>(
+    settings: &Settings,
+    work: &'a Workdir,
+    row: &'a Row,
+    files: usize,
+) -> Paired<'a> {
+    let peer = move |meter: &mut Meter<'_, '_>, make: fn() -> Box<dyn Contender>| {
+        measure(meter, work, row, files, |paths| Ok(write_all(paths, row.work, make())?))
+    };
+    let ours = move |meter: &mut Meter<'_, '_>, threads: Threads| {
+        let closer = Closer::builder().threads(threads).build();
+        measure(meter, work, row, files, |paths| {
+            closer.scope(|scope| {
+                let ours = Ours { group: scope.group("bench") };
+                Ok(write_all(paths, row.work, Box::new(ours))?)
+            })?
+        })
+    };
+    let name = format!("{}, {files} files", row.name);
+    let paired = Paired::new(name)
+        .settings(settings)
+        .warm_up(0)
+        .rounds(6)
+        .reference_metered("inline", move |meter| peer(meter, || Box::new(Inline::default())))
+        .case_metered("rustup's shape", move |meter| peer(meter, || Box::new(RustupShaped::new())))
+        .case_metered("threadpool", move |meter| peer(meter, || Box::new(Threadpool::new())))
+        .case_metered("ours, 16 threads", move |meter| ours(meter, Threads::Auto { max: 16 }));
+    let paired = with_goal(paired, row.goals[0]);
+    let paired = paired
+        .case_metered("ours, 64 threads", move |meter| ours(meter, Threads::Auto { max: 64 }));
+    with_goal(paired, row.goals[1])
+}
+
+fn with_goal(paired: Paired<'_>, times: Option<f64>) -> Paired<'_> {
+    match times {
+        Some(times) => paired.goal(1.0 / times),
+        None => paired,
+    }
+}
+
+/// One measurement on a file system that is mounted for it.
+fn measure(
+    meter: &mut Meter<'_, '_>,
+    work: &Workdir,
+    row: &Row,
+    files: usize,
+    write: impl FnOnce(&[std::path::PathBuf]) -> Result<usize, CaseError>,
+) -> Result<(), CaseError> {
+    let server = Server::start(work, row.profile)?;
+    let paths = prepare(server.folder(), files)?;
+    let errors = meter.measure(|| write(&paths))?;
+    if errors == 0 { Ok(()) } else { Err(format!("{errors} closes failed").into()) }
+}
