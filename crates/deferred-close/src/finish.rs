@@ -82,12 +82,20 @@ impl Finish for OwnedFd {
     fn finish(self) -> io::Result<()> {
         sys::close(self)
     }
+
+    fn is_executable(&self, path: &Path) -> bool {
+        sys::is_executable(self, path)
+    }
 }
 
 #[cfg(windows)]
 impl Finish for OwnedHandle {
     fn finish(self) -> io::Result<()> {
         sys::close(self)
+    }
+
+    fn is_executable(&self, path: &Path) -> bool {
+        sys::is_executable(self, path)
     }
 }
 

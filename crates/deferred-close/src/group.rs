@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::closer::{Closer, Policy};
 use crate::errors::{CloseError, CloseErrors};
@@ -13,7 +12,7 @@ use crate::ledger::{Id, Owner};
 use crate::pace::Place;
 use crate::pool::{Grain, Offer};
 use crate::sync::Ordering::Relaxed;
-use crate::task::{self, Task};
+use crate::task::{self, Failure, Finished, Task};
 use crate::ticket::Ticket;
 
 /// Handles that are waited for together; may be shared by threads.
@@ -77,12 +76,12 @@ impl<'scope> Group<'scope> {
         if self.stays_here(&value, &path) {
             return self.handed(self.close_here(Place::Here, path, value));
         }
-        let measures = !value.is_slow();
         let task = Box::new(move |path: &Path, group: &Arc<str>| {
-            let failed = task::finish(value).err();
-            failed.map(|failure| failure.of(path, group)).into_iter().collect()
+            let (closed, close_took) = task::finish_timed(value);
+            let failed = closed.err().map(|failure| failure.of(path, group));
+            Finished { errors: failed.into_iter().collect(), close_took }
         });
-        self.handed(self.offer(path, task, measures))
+        self.handed(self.offer(path, task))
     }
 
     /// Closes `value`, then runs `then` with the answer on the thread that closed.
@@ -120,15 +119,20 @@ impl<'scope> Group<'scope> {
         F: FnOnce(io::Result<()>) -> io::Result<()> + Send + 'static,
     {
         let path = path.into();
-        if self.place(&value) != Place::Elsewhere || self.stays_here(&value, &path) {
-            let at = self.here(|| task::finish_then(value, then, &path, &self.name));
+        let mut place = self.place(&value);
+        if place == Place::Elsewhere && self.stays_here(&value, &path) {
+            place = Place::Here;
+        }
+        if place != Place::Elsewhere {
+            let closed = self.finish_here(place, value);
+            let at = self.here(|| task::run_then(closed, then, &path, &self.name));
             return self.handed(at);
         }
         let task = Box::new(move |path: &Path, group: &Arc<str>| {
-            task::finish_then(value, then, path, group)
+            let (closed, close_took) = task::finish_timed(value);
+            Finished { errors: task::run_then(closed, then, path, group), close_took }
         });
-        // The continuation's time is not the close's, so this measures nothing.
-        self.handed(self.offer(path, task, false))
+        self.handed(self.offer(path, task))
     }
 
     /// Like [`close`](Self::close), and returns a ticket to wait for this handle alone.
@@ -186,31 +190,40 @@ impl<'scope> Group<'scope> {
         Handed { group: self, at }
     }
 
-    fn offer(&self, path: PathBuf, task: Task, measures: bool) -> At {
-        let offer = Offer {
-            owner: self.owner,
-            path: Arc::from(path),
-            group: Arc::clone(&self.name),
-            task,
-            measures,
-        };
-        match self.closer.pool.offer(offer) {
+    fn offer(&self, path: PathBuf, task: Task) -> At {
+        let path = Arc::from(path);
+        let offer = Offer { owner: self.owner, path, group: Arc::clone(&self.name), task };
+        let pool = &self.closer.pool;
+        match pool.offer(offer) {
             Ok(handle) => At::Elsewhere(handle),
-            Err(Offer { path, group, task, .. }) => self.here(|| task(&path, &group)),
+            Err(Offer { path, group, task, .. }) => {
+                let Finished { errors, close_took } = task(&path, &group);
+                if let Some(took) = close_took {
+                    pool.pace.closed_elsewhere(took);
+                }
+                self.here(|| errors)
+            }
         }
     }
 
     /// The path that a quick file system takes for every handle: two counters, a clock sometimes.
     fn close_here<V: Finish>(&self, place: Place, path: impl Into<PathBuf>, value: V) -> At {
-        let started = (place == Place::HereTimed).then(Instant::now);
-        let closed = task::finish(value);
-        if let Some(started) = started {
-            self.closer.pool.pace.closed_here(started.elapsed());
-        }
+        let closed = self.finish_here(place, value);
         self.here(|| match closed {
             Ok(()) => Vec::new(),
             Err(failure) => vec![failure.of(&path.into(), &self.name)],
         })
+    }
+
+    fn finish_here<V: Finish>(&self, place: Place, value: V) -> Result<(), Failure> {
+        if place != Place::HereTimed {
+            return task::finish(value);
+        }
+        let (closed, took) = task::finish_timed(value);
+        if let Some(took) = took {
+            self.closer.pool.pace.closed_here(took);
+        }
+        closed
     }
 
     fn here(&self, close: impl FnOnce() -> Vec<CloseError>) -> At {

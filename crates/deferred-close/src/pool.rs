@@ -20,7 +20,7 @@ use crate::ledger::{Id, Ledger, Owner};
 use crate::observe::{Observer, Progress, Stats};
 use crate::pace::Pace;
 use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering::Relaxed, PoisonError};
-use crate::task::Task;
+use crate::task::{Finished, Task};
 use crate::worker::{Spawn, Worker};
 
 /// A handle in the queue.
@@ -29,8 +29,6 @@ pub(crate) struct Job {
     path: Arc<Path>,
     group: Arc<str>,
     task: Task,
-    /// False for values that are slow by declaration: they say nothing about closes.
-    measures: bool,
 }
 
 /// What a caller hands over.
@@ -39,7 +37,6 @@ pub(crate) struct Offer {
     pub(crate) path: Arc<Path>,
     pub(crate) group: Arc<str>,
     pub(crate) task: Task,
-    pub(crate) measures: bool,
 }
 
 /// See the module.
@@ -159,9 +156,9 @@ impl Pool {
             state.stats.inline_full += 1;
             return Err(offer);
         }
-        let Offer { owner, path, group, task, measures } = offer;
+        let Offer { owner, path, group, task } = offer;
         let handle = state.ledger.open(owner, Arc::clone(&path));
-        state.queue.push_back(Job { handle, path, group, task, measures });
+        state.queue.push_back(Job { handle, path, group, task });
         let hire = state.pushed();
         let (wake_worker, wake_waiter) = (state.crew.idle > 0, state.waiting > 0);
         let progress = state.progress();
@@ -252,15 +249,13 @@ impl Pool {
 
     /// Closes one handle, on whatever thread this is.
     fn run(self: &Arc<Self>, job: Job) {
-        let Job { handle, path, group, task, measures } = job;
-        let started = Instant::now();
-        let errors = task(&path, &group);
-        let ended = Instant::now();
-        if measures {
-            self.pace.closed_elsewhere(ended.saturating_duration_since(started));
+        let Job { handle, path, group, task } = job;
+        let Finished { errors, close_took } = task(&path, &group);
+        if let Some(took) = close_took {
+            self.pace.closed_elsewhere(took);
         }
         self.tell_errors(&errors);
-        self.settle(handle, errors, ended);
+        self.settle(handle, errors, Instant::now());
     }
 
     fn settle(self: &Arc<Self>, handle: Id, errors: Vec<CloseError>, now: Instant) {

@@ -5,12 +5,20 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::errors::{CloseError, Step};
 use crate::finish::Finish;
 
 /// A close that waits in the queue.
-pub(crate) type Task = Box<dyn FnOnce(&Path, &Arc<str>) -> Vec<CloseError> + Send>;
+pub(crate) type Task = Box<dyn FnOnce(&Path, &Arc<str>) -> Finished + Send>;
+
+/// How a task ended.
+pub(crate) struct Finished {
+    pub(crate) errors: Vec<CloseError>,
+    /// The close alone; none for values that are slow by declaration, which say nothing about others.
+    pub(crate) close_took: Option<Duration>,
+}
 
 /// What went wrong, before it has a name.
 pub(crate) struct Failure {
@@ -33,15 +41,26 @@ pub(crate) fn finish<V: Finish>(value: V) -> Result<(), Failure> {
     }
 }
 
-/// Closes `value`, then runs `then` with the answer.
+/// Closes `value` and takes the time.
+pub(crate) fn finish_timed<V: Finish>(value: V) -> (Result<(), Failure>, Option<Duration>) {
+    let started = (!value.is_slow()).then(Instant::now);
+    let closed = finish(value);
+    (closed, started.map(|started| started.elapsed()))
+}
+
+/// Runs `then` with the answer of a close.
 ///
 /// A failed close is reported even if `then` swallows it, and once if `then` hands it back.
-pub(crate) fn finish_then<V, F>(value: V, then: F, path: &Path, group: &Arc<str>) -> Vec<CloseError>
+pub(crate) fn run_then<F>(
+    closed: Result<(), Failure>,
+    then: F,
+    path: &Path,
+    group: &Arc<str>,
+) -> Vec<CloseError>
 where
-    V: Finish,
     F: FnOnce(io::Result<()>) -> io::Result<()>,
 {
-    let closed = finish(value).map_err(|failure| failure.of(path, group));
+    let closed = closed.map_err(|failure| failure.of(path, group));
     let answer = closed.as_ref().copied().map_err(CloseError::to_io_error);
     let second = match catch_unwind(AssertUnwindSafe(|| then(answer))) {
         Ok(Ok(())) => None,

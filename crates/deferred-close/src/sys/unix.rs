@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::path::Path;
 
 use rustix::io::Errno;
@@ -33,19 +33,26 @@ pub(crate) fn open_handles_max() -> Option<usize> {
 }
 
 /// True when any execute bit is set. A file that cannot be asked is taken for one.
-///
-/// On Linux the question is answered from the kernel's cache: a plain `fstat` of a file with unsaved
-/// data makes NFS write all of it back, which is the very wait that is to be deferred.
+pub(crate) fn is_executable(file: impl AsFd, _path: &Path) -> bool {
+    mode(file.as_fd()).is_none_or(|mode| mode & 0o111 != 0)
+}
+
+/// Answered from the kernel's cache where it can be: a plain `fstat` of a file with unsaved data makes
+/// NFS write all of it back, which is the very wait that is to be deferred.
 #[cfg(target_os = "linux")]
-pub(crate) fn is_executable(file: &File, _path: &Path) -> bool {
-    use rustix::fs::{AtFlags, StatxFlags, statx};
+fn mode(file: BorrowedFd<'_>) -> Option<u32> {
+    use rustix::fs::{AtFlags, StatxFlags, fstat, statx};
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-    statx(file, "", flags, StatxFlags::MODE).map_or(true, |stat| stat.stx_mode & 0o111 != 0)
+    match statx(file, "", flags, StatxFlags::MODE) {
+        Ok(stat) => Some(u32::from(stat.stx_mode)),
+        // Kernels before 4.11, and sandboxes that do not know the call.
+        Err(_) => fstat(file).ok().map(|stat| stat.st_mode),
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn is_executable(file: &File, _path: &Path) -> bool {
-    rustix::fs::fstat(file).map_or(true, |stat| stat.st_mode & 0o111 != 0)
+fn mode(file: BorrowedFd<'_>) -> Option<u32> {
+    rustix::fs::fstat(file).ok().map(|stat| u32::from(stat.st_mode))
 }
 
 /// No error of a rename on Unix passes by itself.

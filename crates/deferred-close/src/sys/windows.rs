@@ -5,7 +5,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
-use std::os::windows::io::{IntoRawHandle, OwnedHandle};
+use std::os::windows::io::{AsHandle, IntoRawHandle, OwnedHandle};
 use std::path::Path;
 
 use windows_sys::Win32::Foundation::{
@@ -29,7 +29,7 @@ pub(crate) fn open_handles_max() -> Option<usize> {
 }
 
 /// True for the names that the loader or the shell starts.
-pub(crate) fn is_executable(_file: &File, path: &Path) -> bool {
+pub(crate) fn is_executable(_file: impl AsHandle, path: &Path) -> bool {
     let started = ["exe", "dll", "com", "bat", "cmd", "pyd"];
     path.extension()
         .and_then(|extension| extension.to_str())

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use deferred_close::{Closer, FileSystem, Policy, Synced, Threads, close_inline};
+use deferred_close::{Closer, FileSystem, Group, Policy, Synced, Threads, close_inline};
 use slowfs::{Close, How, SlowFs};
 use tempfile::TempDir;
 
@@ -116,45 +116,49 @@ fn a_wait_returns_after_the_file_system_has_answered() {
         .unwrap();
 }
 
+/// The ways to hand a file over; true when it was closed at once.
+type Way = fn(&Group<'_>, (PathBuf, File)) -> bool;
+
+const WAYS: [Way; 2] = [
+    |group, (path, file)| group.close(path, file).is_inline(),
+    |group, (path, file)| group.close_then(path, file, |closed| closed).is_inline(),
+];
+
 #[test]
 fn the_adaptive_policy_defers_here_after_three_slow_closes() {
-    let mounted = Mounted::new(ms(5));
-    let closer = Closer::default();
-    let inline = closer
-        .scope(|scope| {
-            let group = scope.group("g");
-            let close = |number: i32| {
-                let (path, file) = mounted.file(&number.to_string());
-                group.close(path, file).is_inline()
-            };
-            (0..40).filter(|&number| close(number)).count()
-        })
-        .unwrap();
-    assert_eq!(inline, 3);
-    assert_eq!(closer.stats().deferred, 37);
+    for close in WAYS {
+        let mounted = Mounted::new(ms(5));
+        let closer = Closer::default();
+        let inline = closer
+            .scope(|scope| {
+                let group = scope.group("g");
+                (0..40).filter(|number| close(&group, mounted.file(&number.to_string()))).count()
+            })
+            .unwrap();
+        assert_eq!(inline, 3);
+        assert_eq!(closer.stats().deferred, 37);
+    }
 }
 
 #[test]
 fn the_adaptive_policy_returns_to_the_caller_once_closing_is_quick() {
     watched(|| {
-        let mounted = Mounted::new(ms(20));
-        // Far above what FUSE itself needs, on a crowded machine too.
-        let closer = Closer::builder().defer_above(Duration::from_millis(8)).build();
-        closer
-            .scope(|scope| {
-                let group = scope.group("g");
-                let close = |number: i32| {
-                    let (path, file) = mounted.file(&number.to_string());
-                    group.close(path, file).is_inline()
-                };
-                let mut numbers = 0..;
-                assert!(numbers.by_ref().take(20).any(|number| !close(number)));
-                group.wait().unwrap();
-                mounted.fs.set(ms(0));
-                // The watchdog ends this if it never happens.
-                assert!(numbers.any(close));
-            })
-            .unwrap();
+        for close in WAYS {
+            let mounted = Mounted::new(ms(20));
+            // Far above what FUSE itself needs, on a crowded machine too.
+            let closer = Closer::builder().defer_above(Duration::from_millis(8)).build();
+            closer
+                .scope(|scope| {
+                    let group = scope.group("g");
+                    let mut files = (0..).map(|number: u32| mounted.file(&number.to_string()));
+                    assert!(files.by_ref().take(20).any(|file| !close(&group, file)));
+                    group.wait().unwrap();
+                    mounted.fs.set(ms(0));
+                    // The watchdog ends this if it never happens.
+                    assert!(files.any(|file| close(&group, file)));
+                })
+                .unwrap();
+        }
     });
 }
 
