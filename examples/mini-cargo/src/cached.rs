@@ -6,12 +6,17 @@
 //! cargo's file changes, cargo has asked the registry since, and the file is imported again.
 //!
 //! A damaged entry is never used: it is read again from cargo's file, and where there is none the
-//! error names the byte and what to do. Nothing here talks to a registry.
+//! error names the byte and what to do.
+//!
+//! When the registry can be asked, a crate that nobody pinned is pending until it was: the caller
+//! collects what is pending, [`Cached::ask`] asks for all of it at once, and the search starts over.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Context as _, Result};
@@ -21,7 +26,8 @@ use semver::Version;
 use crate::cargo_files::{CargoFiles, CrateFile};
 use crate::record::{Flags, SCHEMA};
 use crate::shell::Shell;
-use crate::store::{Listing, Store};
+use crate::sparse::{self, Answer, Sparse};
+use crate::store::{Freshness, Listing, Lookup, Store};
 
 /// The index cache above cargo's files.
 #[derive(Debug)]
@@ -29,16 +35,87 @@ pub(crate) struct Cached {
     cache: IndexCache,
     files: CargoFiles,
     shell: Shell,
-    /// What was read from cargo's files and is to be stored.
-    fresh: RefCell<Vec<(String, String, CrateFile)>>,
+    sparse: Option<Sparse>,
+    /// What the registry said in this run.
+    answers: RefCell<HashMap<String, Known>>,
+    /// What it is to be asked.
+    pending: RefCell<BTreeSet<String>>,
+    /// What is to be stored.
+    fresh: RefCell<Vec<Fresh>>,
+}
+
+/// What the registry said about a crate in this run.
+#[derive(Debug)]
+enum Known {
+    /// The entry, or cargo's file, is right.
+    Unchanged,
+    Document(Rc<CrateFile>),
+    Missing,
+}
+
+/// Something to store; without a file, that there is no such crate.
+#[derive(Debug)]
+struct Fresh {
+    key: String,
+    token: String,
+    file: Option<Rc<CrateFile>>,
 }
 
 impl Cached {
-    /// Opens the cache at `path`, which need not exist, above the files of `index`.
-    pub(crate) fn open(path: &Path, index: &Path, shell: Shell) -> Result<Self> {
-        let options = Options::new().schema(schema_tag());
-        let cache = IndexCache::open(path, options).with_context(|| rebuild_hint(path))?;
-        Ok(Self { cache, files: CargoFiles::new(index), shell, fresh: RefCell::default() })
+    /// Opens the cache at `path`, which need not exist, above cargo's `files`.
+    ///
+    /// Without a `sparse` index, what is known has to do.
+    pub(crate) fn open(
+        path: &Path,
+        files: CargoFiles,
+        sparse: Option<Sparse>,
+        shell: Shell,
+    ) -> Result<Self> {
+        let cache = open(path)?;
+        let (answers, pending, fresh) = Default::default();
+        Ok(Self { cache, files, shell, sparse, answers, pending, fresh })
+    }
+
+    /// Asks the registry what was found pending; false when there was nothing.
+    pub(crate) fn ask(&self) -> Result<bool> {
+        let pending = self.pending.take();
+        if pending.is_empty() {
+            return Ok(false);
+        }
+        let sparse = sparse::require(self.sparse.as_ref())?;
+        let asked = pending.into_iter().map(|key| Ok((key.clone(), self.revision(&key)?)));
+        for (key, answer) in sparse.ask_all(&asked.collect::<Result<Vec<_>>>()?)? {
+            let known = match answer {
+                Answer::NotModified => Known::Unchanged,
+                Answer::Document(file) => Known::Document(Rc::new(file)),
+                Answer::Missing => Known::Missing,
+            };
+            self.learn(&key, &known)?;
+            self.answers.borrow_mut().insert(key, known);
+        }
+        Ok(true)
+    }
+
+    /// The revision of what is known about a crate.
+    fn revision(&self, key: &str) -> Result<Option<String>> {
+        Ok(match self.load(key)? {
+            Loaded::Entry(entry) if !entry.is_negative() => {
+                let token = String::from_utf8_lossy(entry.token()).into_owned();
+                token.split_once('\n').map(|(_, revision)| revision.to_owned())
+            }
+            Loaded::File(file) => Some(file.revision.clone()),
+            Loaded::Entry(_) | Loaded::Unknown => None,
+        })
+    }
+
+    fn learn(&self, key: &str, known: &Known) -> Result<()> {
+        let file = match known {
+            Known::Unchanged => return Ok(()),
+            Known::Document(file) => Some(Rc::clone(file)),
+            Known::Missing => None,
+        };
+        self.remember(key, self.files.stat(key)?.as_ref(), file);
+        Ok(())
     }
 
     /// Imports every file of cargo's that is new or changed; gives their number and that of all.
@@ -70,8 +147,11 @@ impl Cached {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("failed to create `{}`", folder.display()))?;
         let mut batch = self.cache.batch();
-        for (key, token, file) in &fresh {
-            batch.put(key, &file_to_put(token, file))?;
+        for Fresh { key, token, file } in &fresh {
+            match file {
+                Some(file) => batch.put(key, &file_to_put(token, file))?,
+                None => batch.put_negative(key, token.as_bytes())?,
+            }
         }
         let committed = batch.commit(Durability::Fast).with_context(|| {
             let path = self.cache.path().display();
@@ -89,12 +169,13 @@ impl Cached {
     fn load(&self, key: &str) -> Result<Loaded> {
         let stat = self.files.stat(key)?;
         match self.intact(key, stat.as_ref()) {
-            Ok(Some(entry)) => return Ok(Loaded::Entry(entry)),
+            Ok(Some(entry)) => return Ok(Loaded::Entry(Box::new(entry))),
             Ok(None) => {}
             Err(error) => return self.reread(key, error).map(Loaded::File),
         }
         Ok(self.files.read(key)?.map_or(Loaded::Unknown, |file| {
-            self.remember(key, stat.as_ref(), &file);
+            let file = Rc::new(file);
+            self.remember(key, stat.as_ref(), Some(Rc::clone(&file)));
             Loaded::File(file)
         }))
     }
@@ -113,27 +194,52 @@ impl Cached {
     }
 
     /// Cargo's file in place of a damaged entry; without one the damage is the error.
-    fn reread(&self, key: &str, damage: index_cache::Error) -> Result<CrateFile> {
+    fn reread(&self, key: &str, damage: index_cache::Error) -> Result<Rc<CrateFile>> {
         let stat = self.files.stat(key)?;
         let Some(file) = self.files.read(key)? else {
             return Err(damage).with_context(|| rebuild_hint(self.cache.path()));
         };
         self.shell.warn(format_args!("{damage}; `{key}` is read again from cargo's own cache"));
-        self.remember(key, stat.as_ref(), &file);
+        let file = Rc::new(file);
+        self.remember(key, stat.as_ref(), Some(Rc::clone(&file)));
         Ok(file)
     }
 
-    fn remember(&self, key: &str, stat: Option<&Metadata>, file: &CrateFile) {
-        let token = format!("{}\n{}", origin(stat), file.revision);
-        self.fresh.borrow_mut().push((key.to_owned(), token, file.clone()));
+    fn remember(&self, key: &str, stat: Option<&Metadata>, file: Option<Rc<CrateFile>>) {
+        let revision = file.as_ref().map_or("", |file| file.revision.as_str());
+        let token = format!("{}\n{revision}", origin(stat));
+        let mut fresh = self.fresh.borrow_mut();
+        fresh.retain(|earlier| earlier.key != key);
+        fresh.push(Fresh { key: key.to_owned(), token, file });
+    }
+
+    /// Notes that the registry has to be asked about a crate.
+    fn defer(&self, key: &str) -> Lookup<'_> {
+        self.pending.borrow_mut().insert(key.to_owned());
+        Lookup::Pending
+    }
+
+    fn known(&self, key: &str) -> Result<Lookup<'_>> {
+        Ok(match self.load(key)? {
+            Loaded::Unknown => Lookup::Unknown,
+            Loaded::Entry(entry) if entry.is_negative() => Lookup::Unknown,
+            Loaded::Entry(entry) => Lookup::Known(Box::new(CachedCrate::new(self, key, *entry)?)),
+            Loaded::File(file) => Lookup::Known(Box::new(file)),
+        })
     }
 }
 
 /// What is known of a crate.
 enum Loaded {
     Unknown,
-    Entry(Entry),
-    File(CrateFile),
+    Entry(Box<Entry>),
+    File(Rc<CrateFile>),
+}
+
+/// Opens the file alone.
+pub(crate) fn open(path: &Path) -> Result<IndexCache> {
+    let options = Options::new().schema(schema_tag());
+    IndexCache::open(path, options).with_context(|| rebuild_hint(path))
 }
 
 /// The size and time of cargo's file, or a dash when there is none.
@@ -164,13 +270,21 @@ fn file_to_put<'a>(token: &'a str, file: &'a CrateFile) -> Put<'a> {
 }
 
 impl Store for Cached {
-    fn find(&self, key: &str) -> Result<Option<Box<dyn Listing + '_>>> {
-        Ok(match self.load(key)? {
-            Loaded::Unknown => None,
-            Loaded::Entry(entry) if entry.is_negative() => None,
-            Loaded::Entry(entry) => Some(Box::new(CachedCrate::new(self, key, entry)?)),
-            Loaded::File(file) => Some(Box::new(file)),
-        })
+    fn find(&self, key: &str, freshness: Freshness) -> Result<Lookup<'_>> {
+        match self.answers.borrow().get(key) {
+            Some(Known::Document(file)) => return Ok(Lookup::Known(Box::new(Rc::clone(file)))),
+            Some(Known::Missing) => return Ok(Lookup::Unknown),
+            Some(Known::Unchanged) => return self.known(key),
+            None => {}
+        }
+        let online = self.sparse.is_some();
+        if online && freshness == Freshness::Latest {
+            return Ok(self.defer(key));
+        }
+        match self.known(key)? {
+            Lookup::Unknown if online => Ok(self.defer(key)),
+            known => Ok(known),
+        }
     }
 }
 
@@ -181,7 +295,7 @@ struct CachedCrate<'a> {
     entry: Entry,
     spelling: String,
     /// Cargo's file, read when a slice turned out to be damaged.
-    healed: OnceCell<CrateFile>,
+    healed: OnceCell<Rc<CrateFile>>,
 }
 
 impl<'a> CachedCrate<'a> {

@@ -8,21 +8,23 @@ use std::borrow::Cow;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::{Context as _, Result, bail};
 use semver::Version;
 
 use crate::index_line::{self, Stored};
 use crate::record::Flags;
-use crate::store::{Listing, Store};
+use crate::store::{Freshness, Listing, Lookup, Store};
 
 const CACHE_VERSION: u8 = 3;
 const SCHEMA: u32 = 2;
 
-/// The `.cache` folder of one registry index.
+/// The files of one registry's index.
 #[derive(Debug, Clone)]
 pub(crate) struct CargoFiles {
     root: PathBuf,
+    decode: fn(&[u8]) -> Result<CrateFile>,
 }
 
 /// One crate's file, decoded.
@@ -37,7 +39,13 @@ pub(crate) struct CrateFile {
 impl CargoFiles {
     /// `index` is the folder that holds `config.json` and `.cache`.
     pub(crate) fn new(index: &Path) -> Self {
-        Self { root: index.join(".cache") }
+        Self { root: index.join(".cache"), decode: parse }
+    }
+
+    /// The index of a local registry: the registry's own lines, without anything around them.
+    pub(crate) fn local(index: &Path) -> Self {
+        let decode = |bytes: &[u8]| parse_lines(bytes, "Unknown".to_owned());
+        Self { root: index.to_owned(), decode }
     }
 
     pub(crate) fn path(&self, key: &str) -> PathBuf {
@@ -54,7 +62,7 @@ impl CargoFiles {
         let path = self.path(key);
         let context = || format!("failed to read cargo's cache file `{}`", path.display());
         match absent(fs::read(&path)).with_context(context)? {
-            Some(bytes) => parse(&bytes).with_context(context).map(Some),
+            Some(bytes) => (self.decode)(&bytes).with_context(context).map(Some),
             None => Ok(None),
         }
     }
@@ -114,13 +122,30 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<CrateFile> {
     let mut fields = body.split(|byte| *byte == 0);
     let revision = fields.next().unwrap_or_default();
     let revision = std::str::from_utf8(revision).context("the revision is no text")?.to_owned();
-    let mut spelling: Option<String> = None;
-    let mut versions = Vec::new();
+    let mut lines = Vec::new();
     while let Some(version) = fields.next() {
         let line = fields.next().with_context(|| {
             format!("version `{}` has no description", String::from_utf8_lossy(version))
         })?;
-        // A line that cannot be read at all is left out, as cargo does.
+        lines.push(line);
+    }
+    collect(&mut lines.into_iter(), revision)
+}
+
+/// Decodes what a registry sends: one line of JSON for each version.
+///
+/// # Errors
+/// When there is no version in it.
+pub(crate) fn parse_lines(bytes: &[u8], revision: String) -> Result<CrateFile> {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    collect(&mut lines.filter(|line| !line.trim_ascii().is_empty()), revision)
+}
+
+/// A line that cannot be read at all is left out, as cargo does.
+fn collect(lines: &mut dyn Iterator<Item = &[u8]>, revision: String) -> Result<CrateFile> {
+    let mut spelling: Option<String> = None;
+    let mut versions = Vec::new();
+    for line in lines {
         let Ok(stored) = index_line::parse(line, spelling.as_deref()) else { continue };
         spelling.get_or_insert_with(|| stored.name.clone());
         versions.push(stored);
@@ -130,8 +155,22 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<CrateFile> {
 }
 
 impl Store for CargoFiles {
-    fn find(&self, key: &str) -> Result<Option<Box<dyn Listing + '_>>> {
-        Ok(self.read(key)?.map(|file| Box::new(file) as Box<dyn Listing>))
+    fn find(&self, key: &str, _: Freshness) -> Result<Lookup<'_>> {
+        Ok(self.read(key)?.map_or(Lookup::Unknown, |file| Lookup::Known(Box::new(file))))
+    }
+}
+
+impl Listing for Rc<CrateFile> {
+    fn spelling(&self) -> &str {
+        self.as_ref().spelling()
+    }
+
+    fn versions(&self) -> Result<Vec<(Version, Flags)>> {
+        self.as_ref().versions()
+    }
+
+    fn record(&self, at: usize) -> Result<Cow<'_, [u8]>> {
+        self.as_ref().record(at)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::name::Name;
 use crate::pins::Pins;
 use crate::record::{self, Flags};
 use crate::rust_version::RustVersion;
-use crate::store::{Listing, Store};
+use crate::store::{Freshness, Listing, Lookup, Store};
 use crate::summary::{Dep, Source, Summary};
 use crate::workspace::Workspace;
 
@@ -48,6 +48,24 @@ struct Crate<'a> {
     packages: Vec<PackageId>,
 }
 
+/// A crate, or why there is none.
+enum Found<'a> {
+    Known(Rc<Crate<'a>>),
+    Unknown,
+    Pending,
+}
+
+impl<'a> Found<'a> {
+    fn known(self) -> Option<Rc<Crate<'a>>> {
+        match self {
+            Self::Known(found) => Some(found),
+            Self::Unknown | Self::Pending => None,
+        }
+    }
+}
+
+/// A crate as far as it was asked for, and how new that is.
+type Listed<'a> = (Option<Rc<Crate<'a>>>, Freshness);
 type QueryKey = (Name, Source, crate::summary::Req);
 
 /// All packages, found and read when they are first asked for.
@@ -57,7 +75,7 @@ pub(crate) struct Catalog<'a> {
     pins: &'a Pins,
     rust_versions: Vec<RustVersion>,
     packages: RefCell<Vec<Rc<Package>>>,
-    crates: RefCell<HashMap<Name, Option<Rc<Crate<'a>>>>>,
+    crates: RefCell<HashMap<Name, Listed<'a>>>,
     folders: RefCell<HashMap<u32, PackageId>>,
     queries: RefCell<HashMap<QueryKey, Rc<[PackageId]>>>,
 }
@@ -104,7 +122,7 @@ impl<'a> Catalog<'a> {
     }
 
     fn registered(&self, package: &Package) -> Result<Summary> {
-        let found = self.find(package.name)?;
+        let found = self.find(package.name, Freshness::Any)?.known();
         let found = found.ok_or_else(|| anyhow!("`{}` is gone", package.name))?;
         let bytes = found.listing.record(package.at)?;
         record::decode(package.name, &package.version, &bytes)
@@ -140,15 +158,25 @@ impl<'a> Catalog<'a> {
         id
     }
 
-    /// Every version of crate `name` in the registry, `None` when there is no such crate.
-    fn find(&self, name: Name) -> Result<Option<Rc<Crate<'a>>>> {
-        if let Some(known) = self.crates.borrow().get(&name) {
-            return Ok(known.clone());
+    /// The crate called `name`; `Pending` when the registry has to be asked first.
+    fn find(&self, name: Name, freshness: Freshness) -> Result<Found<'a>> {
+        let earlier = self.crates.borrow().get(&name).cloned();
+        if let Some((found, of)) = &earlier
+            && *of >= freshness
+        {
+            return Ok(found.clone().map_or(Found::Unknown, Found::Known));
         }
-        let listing = self.store.find(&name.as_str().to_lowercase())?;
-        let found = listing.map(|listing| self.list(name, listing)).transpose()?;
-        self.crates.borrow_mut().insert(name, found.clone());
-        Ok(found)
+        let found = match self.store.find(&name.as_str().to_lowercase(), freshness)? {
+            Lookup::Pending => return Ok(Found::Pending),
+            // What was listed before is still right, and others know its packages already.
+            Lookup::Known(listing) => match earlier.and_then(|(found, _)| found) {
+                Some(listed) => Some(listed),
+                None => Some(self.list(name, listing)?),
+            },
+            Lookup::Unknown => None,
+        };
+        self.crates.borrow_mut().insert(name, (found.clone(), freshness));
+        Ok(found.map_or(Found::Unknown, Found::Known))
     }
 
     fn list(&self, name: Name, listing: Box<dyn Listing + 'a>) -> Result<Rc<Crate<'a>>> {
@@ -163,17 +191,21 @@ impl<'a> Catalog<'a> {
     }
 
     /// The packages that satisfy `dep`, in the order in which to try them.
-    pub(crate) fn query(&self, dep: &Dep) -> Result<Rc<[PackageId]>> {
+    ///
+    /// `None` when the registry has to be asked first; the answer will be another in the next run.
+    pub(crate) fn query(&self, dep: &Dep) -> Result<Option<Rc<[PackageId]>>> {
         let key = (dep.name, dep.source, dep.req.clone());
         if let Some(known) = self.queries.borrow().get(&key) {
-            return Ok(Rc::clone(known));
+            return Ok(Some(Rc::clone(known)));
         }
-        let found: Rc<[PackageId]> = match dep.source {
-            Source::Path(folder) => self.query_folder(folder, dep)?.into(),
-            Source::Registry => self.query_registry(dep)?.into(),
+        let found = match dep.source {
+            Source::Path(folder) => Some(self.query_folder(folder, dep)?),
+            Source::Registry => self.query_registry(dep)?,
         };
+        let Some(found) = found else { return Ok(None) };
+        let found: Rc<[PackageId]> = found.into();
         self.queries.borrow_mut().insert(key, Rc::clone(&found));
-        Ok(found)
+        Ok(Some(found))
     }
 
     fn query_folder(&self, folder: u32, dep: &Dep) -> Result<Vec<PackageId>> {
@@ -183,18 +215,40 @@ impl<'a> Catalog<'a> {
         Ok(if accepted { vec![id] } else { Vec::new() })
     }
 
-    fn query_registry(&self, dep: &Dep) -> Result<Vec<PackageId>> {
+    fn query_registry(&self, dep: &Dep) -> Result<Option<Vec<PackageId>>> {
         let patches = self.patches(dep)?;
-        // A pinned version that a patch provides needs no look into the registry.
-        if patches.len() == 1 && dep.req.is_locked() {
-            return Ok(patches);
+        if dep.req.is_locked() {
+            // A pinned version that a patch provides needs no look into the registry.
+            if patches.len() == 1 {
+                return Ok(Some(patches));
+            }
+            // One that is known needs no question to it.
+            if let Found::Known(known) = self.find(dep.name, Freshness::Any)? {
+                let found = self.select(dep, &known, patches.clone())?;
+                if !found.is_empty() {
+                    return Ok(Some(found));
+                }
+            }
         }
+        match self.find(dep.name, Freshness::Latest)? {
+            Found::Pending => Ok(None),
+            Found::Unknown => Ok(Some(patches)),
+            Found::Known(known) => self.select(dep, &known, patches).map(Some),
+        }
+    }
+
+    fn select(
+        &self,
+        dep: &Dep,
+        known: &Crate<'_>,
+        patches: Vec<PackageId>,
+    ) -> Result<Vec<PackageId>> {
         let replaced: Vec<_> = patches.iter().map(|id| self.package(*id).version.clone()).collect();
         let mut found = patches;
-        for id in self.registry_packages(dep.name)? {
-            let package = self.package(id);
+        for id in &known.packages {
+            let package = self.package(*id);
             if !replaced.contains(&package.version) && self.is_candidate(dep, &package) {
-                found.push(id);
+                found.push(*id);
             }
         }
         self.sort(&mut found)?;
@@ -262,14 +316,15 @@ impl<'a> Catalog<'a> {
 
     /// Every version of crate `name` in the registry, usable or not.
     pub(crate) fn registry_packages(&self, name: Name) -> Result<Vec<PackageId>> {
-        Ok(self.find(name)?.map(|found| found.packages.clone()).unwrap_or_default())
+        let found = self.find(name, Freshness::Any)?.known();
+        Ok(found.map(|found| found.packages.clone()).unwrap_or_default())
     }
 
     /// The name of a crate that differs from `name` in case, `-` and `_` only.
     pub(crate) fn similar(&self, name: Name) -> Result<Option<String>> {
         let key = name.as_str().to_lowercase();
         for key in [key.clone(), key.replace('-', "_"), key.replace('_', "-")] {
-            if let Some(listing) = self.store.find(&key)?
+            if let Lookup::Known(listing) = self.store.find(&key, Freshness::Any)?
                 && listing.spelling() != name.as_str()
             {
                 return Ok(Some(listing.spelling().to_owned()));

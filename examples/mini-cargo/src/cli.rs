@@ -76,11 +76,20 @@ pub(crate) enum Command {
     GenerateLockfile,
     /// Update dependencies as recorded in the local lock file
     Update(Update),
+    /// Fetch dependencies of a package from the network
+    Fetch,
+    /// Display a tree visualization of a dependency graph
+    Tree,
     /// Vendor all registry dependencies of a project
     Vendor(Vendor),
     /// Look after the caches
     #[command(subcommand)]
     Cache(Cache),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 /// `update`
@@ -132,4 +141,18 @@ pub(crate) struct Vendor {
 pub(crate) enum Cache {
     /// Import cargo's index cache (a file per crate) into one file
     Import,
+    /// Print where the caches are
+    Dir,
+    /// Print how large they are
+    Size,
+    /// Remove the caches
+    Clean,
+    /// Remove objects of the store that no crate uses, and free space in the index cache
+    Prune {
+        /// Only say what would be removed
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Check every byte of the caches
+    Verify,
 }

@@ -1,7 +1,9 @@
 //! What the commands share: the project, cargo's home and the flags.
 
 mod cache;
+mod fetch;
 mod generate;
+mod tree;
 mod vendor;
 
 use std::collections::HashSet;
@@ -10,17 +12,23 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
+use cargo_config2::Config;
+use clap::CommandFactory as _;
 
 use crate::cached::Cached;
+use crate::cargo_files::CargoFiles;
 use crate::catalog::Catalog;
-use crate::cli::{Cache, Cli, Command, Common};
+use crate::cli::{Cli, Command, Common};
 use crate::diff::Report;
-use crate::home::Home;
+use crate::home::{Home, Registry};
 use crate::lock::Lock;
+use crate::net::Client;
 use crate::pins::Pins;
 use crate::project;
+use crate::resolve::Resolved;
 use crate::rust_version::RustVersion;
 use crate::shell::Shell;
+use crate::sparse::Sparse;
 use crate::workspace::Workspace;
 
 /// One run of the program.
@@ -29,13 +37,37 @@ pub(crate) struct Run {
     pub(crate) shell: Shell,
     pub(crate) home: Home,
     common: Common,
+    config: Config,
 }
 
 impl Run {
     pub(crate) fn new(common: Common, shell: Shell) -> Result<Self> {
         let dir = env::current_dir().context("failed to find the current folder")?;
         let home = Home::find(&dir)?;
-        Ok(Self { shell, home, common })
+        let config = Config::load_with_cwd(&dir).context("failed to read cargo's configuration")?;
+        Ok(Self { shell, home, common, config })
+    }
+
+    /// The registry's index when it may be asked.
+    pub(crate) fn sparse(&self) -> Result<Option<Sparse>> {
+        let common = &self.common;
+        let offline = common.offline || common.frozen || self.config.net.offline.unwrap_or(false);
+        match &self.home.registry {
+            Registry::Remote { url, .. } if !offline => {
+                Ok(Sparse::new(Client::new(&self.config, self.shell)?, url))
+            }
+            Registry::Remote { .. } | Registry::Local(_) => Ok(None),
+        }
+    }
+
+    /// The index cache above cargo's files.
+    pub(crate) fn cached(&self) -> Result<Cached> {
+        let index = self.home.index_dir();
+        let files = match &self.home.registry {
+            Registry::Remote { .. } => CargoFiles::new(&index),
+            Registry::Local(_) => CargoFiles::local(&index),
+        };
+        Cached::open(&self.home.index_file(), files, self.sparse()?, self.shell)
     }
 
     /// The flag that forbids changes of the lock file, if there is one.
@@ -62,18 +94,16 @@ impl Run {
             Some(earlier) => Pins::new(&earlier.lock, workspace, &HashSet::new(), None),
             None => Pins::default(),
         };
-        let catalog = locking.catalog(&pins);
-        let (lock, _) = project::resolve(&catalog)?;
-        locking.finish();
-        let report = locking.report(&catalog, &lock);
+        let solution = locking.resolve(&pins)?;
+        let (report, lock) = (locking.report(&solution), &solution.lock);
         if let Some(earlier) = &earlier {
-            project::rewrite_lock(workspace, earlier, &lock, self.locked_flag())?;
+            project::rewrite_lock(workspace, earlier, lock, self.locked_flag())?;
             report.synced(&earlier.lock);
         } else {
-            project::write_lock(workspace, None, &lock, self.locked_flag())?;
+            project::write_lock(workspace, None, lock, self.locked_flag())?;
             report.generated();
         }
-        Ok(lock)
+        Ok(lock.clone())
     }
 
     fn manifest_path(&self) -> Result<PathBuf> {
@@ -108,7 +138,7 @@ impl<'a> Locking<'a> {
     pub(crate) fn new(run: &Run, workspace: &'a Workspace) -> Result<Self> {
         let rust_versions = workspace.rust_versions(None, project::installed_rust)?;
         let package_cache = run.home.lock_package_cache(run.shell)?;
-        let store = Cached::open(&run.home.index_file(), &run.home.index_dir(), run.shell)?;
+        let store = run.cached()?;
         Ok(Self {
             workspace,
             shell: run.shell,
@@ -118,22 +148,29 @@ impl<'a> Locking<'a> {
         })
     }
 
-    pub(crate) fn catalog<'c>(&'c self, pins: &'c Pins) -> Catalog<'c> {
-        Catalog::new(&self.store, self.workspace, pins, self.rust_versions.clone())
+    /// Searches until no question to the registry is left open.
+    pub(crate) fn resolve<'c>(&'c self, pins: &'c Pins) -> Result<Solution<'c>> {
+        loop {
+            let rust_versions = self.rust_versions.clone();
+            let catalog = Catalog::new(&self.store, self.workspace, pins, rust_versions);
+            let (lock, resolved) = project::resolve(&catalog)?;
+            if !self.store.ask()? {
+                self.store.save();
+                return Ok(Solution { catalog, lock, resolved });
+            }
+        }
     }
 
-    /// Keeps what was learnt from cargo's files.
-    pub(crate) fn finish(&self) {
-        self.store.save();
+    pub(crate) fn report<'r, 'c>(&self, solution: &'r Solution<'c>) -> Report<'r, 'c> {
+        Report::new(self.shell, &solution.catalog, &solution.lock, &self.rust_versions)
     }
+}
 
-    pub(crate) fn report<'r, 'c>(
-        &self,
-        catalog: &'r Catalog<'c>,
-        lock: &'r Lock,
-    ) -> Report<'r, 'c> {
-        Report::new(self.shell, catalog, lock, &self.rust_versions)
-    }
+/// What a search ended with.
+pub(crate) struct Solution<'c> {
+    pub(crate) catalog: Catalog<'c>,
+    pub(crate) lock: Lock,
+    pub(crate) resolved: Resolved,
 }
 
 pub(crate) fn run(cli: Cli, shell: Shell) -> Result<()> {
@@ -141,7 +178,14 @@ pub(crate) fn run(cli: Cli, shell: Shell) -> Result<()> {
     match cli.command {
         Command::GenerateLockfile => generate::generate_lockfile(&run),
         Command::Update(options) => generate::update(&run, &options),
-        Command::Cache(Cache::Import) => cache::import(&run),
+        Command::Cache(command) => cache::cache(&run, &command),
+        Command::Fetch => fetch::fetch(&run),
+        Command::Tree => tree::tree(&run),
+        Command::Completions { shell } => {
+            let mut command = Cli::command();
+            clap_complete::generate(shell, &mut command, "mini-cargo", &mut std::io::stdout());
+            Ok(())
+        }
         Command::Vendor(options) => vendor::vendor(&run, &options),
     }
 }

@@ -158,17 +158,17 @@ fn beside(path: &std::path::Path) -> PathBuf {
 
 /// The version of the compiler that cargo would use.
 pub(crate) fn installed_rust() -> Result<RustVersion> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(&rustc).arg("-V").output();
-    let output = output.with_context(|| {
-        format!(
-            "failed to run `{} -V` to learn which versions it can build\n\
-             help: give the members a `rust-version`, or install a compiler",
-            rustc.display()
-        )
-    })?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = ask_compiler(&["-V"])?;
     let version = text.split_whitespace().nth(1).and_then(|text| Version::parse(text).ok());
     let version = version.with_context(|| format!("unexpected output of rustc: `{text}`"))?;
     Ok(RustVersion::from(&version))
+}
+
+/// What the compiler that cargo would use answers to `args`.
+pub(crate) fn ask_compiler(args: &[&str]) -> Result<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(&rustc).args(args).output().with_context(|| {
+        format!("failed to run `{}`\nhelp: install a compiler, or set RUSTC", rustc.display())
+    })?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -35,8 +35,6 @@ use features::Request;
 pub(crate) struct Resolved {
     /// Every chosen package with those it depends on.
     pub(crate) graph: BTreeMap<PackageId, Vec<Edge>>,
-    /// The features that are on somewhere in the workspace.
-    pub(crate) features: HashMap<PackageId, Vec<Name>>,
 }
 
 /// One dependency and the package chosen for it.
@@ -298,7 +296,7 @@ impl<'a, 'c> Search<'a, 'c> {
             if age(older).is_none_or(|age| age >= newest) {
                 continue;
             }
-            let others = self.catalog.query(&dep)?;
+            let Some(others) = self.catalog.query(&dep)? else { continue };
             if let Some(wider) = self.blame(job, older, culprit, newest, &others) {
                 self.past.insert(job.want.key, &wider);
                 return Ok(Some(wider));
@@ -365,6 +363,8 @@ impl<'a, 'c> Search<'a, 'c> {
                 let (dep, parent) = (dep.name, explain::display(self.catalog, summary));
                 error.context(format!("failed to get `{dep}` as a dependency of {parent}"))
             })?;
+            // A dependency whose crate is still to be asked for is left out of this search.
+            let Some(candidates) = candidates else { continue };
             let key = self.past.key(&dep);
             wants.push(Want { dep, key, candidates, features });
         }

@@ -114,6 +114,12 @@ impl<'a, 'scope> Unpacker<'a, 'scope> {
     }
 }
 
+/// Whether the store has a manifest of the crate, so that its archive is not needed.
+pub(crate) fn is_known(store: &Store, package: &Locked) -> bool {
+    let tree = package.checksum.as_deref().map(|checksum| store.tree(&tree_key(checksum)));
+    matches!(tree, Some(Ok(Some(_))))
+}
+
 fn tree_key(checksum: &str) -> String {
     format!("crate {checksum}")
 }

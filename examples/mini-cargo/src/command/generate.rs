@@ -17,12 +17,10 @@ pub(super) fn generate_lockfile(run: &Run) -> Result<()> {
     let workspace = run.workspace()?;
     let locking = Locking::new(run, &workspace)?;
     let pins = Pins::default();
-    let catalog = locking.catalog(&pins);
-    let (lock, _) = project::resolve(&catalog)?;
-    locking.finish();
+    let solution = locking.resolve(&pins)?;
     let earlier = std::fs::read_to_string(workspace.lock_path()).ok();
-    project::write_lock(&workspace, earlier.as_deref(), &lock, run.locked_flag())?;
-    locking.report(&catalog, &lock).generated();
+    project::write_lock(&workspace, earlier.as_deref(), &solution.lock, run.locked_flag())?;
+    locking.report(&solution).generated();
     Ok(())
 }
 
@@ -41,15 +39,13 @@ pub(super) fn update(run: &Run, options: &Update) -> Result<()> {
     let updated = without_members(updated, &workspace);
     let locking = Locking::new(run, &workspace)?;
     let pins = Pins::new(&earlier.lock, &workspace, &updated, precise);
-    let catalog = locking.catalog(&pins);
-    let (lock, _) = project::resolve(&catalog)?;
-    locking.finish();
-    locking.report(&catalog, &lock).updated(&earlier.lock, options.precise.is_some());
+    let solution = locking.resolve(&pins)?;
+    locking.report(&solution).updated(&earlier.lock, options.precise.is_some());
     if options.dry_run {
         run.shell.warn("not updating lockfile due to dry run");
         return Ok(());
     }
-    project::rewrite_lock(&workspace, &earlier, &lock, run.locked_flag())
+    project::rewrite_lock(&workspace, &earlier, &solution.lock, run.locked_flag())
 }
 
 /// The packages that may change, and the version that one of them is to have.

@@ -17,8 +17,10 @@ use deferred_close::{Closer, Scope};
 
 use super::Run;
 use crate::cli::Vendor;
+use crate::fetch;
 use crate::lock::{Lock, Locked};
-use crate::unpack::{Origin, Unpacker};
+use crate::shell::Shell;
+use crate::unpack::{self, Origin, Unpacker};
 
 /// More threads than this do not make the disk faster.
 const THREADS_MAX: usize = 4;
@@ -36,7 +38,9 @@ pub(super) fn vendor(run: &Run, options: &Vendor) -> Result<()> {
     let stage = Stage::create(&options.dir)?;
     let store = run.store()?;
     let _package_cache = run.home.lock_package_cache(run.shell)?;
-    let counts = unpack_all(run, &store, &stage, &jobs)?;
+    let is_known = |package: &Locked| unpack::is_known(&store, package);
+    fetch::fetch(&lock, &run.home.archive_dir(), run.sparse()?.as_ref(), run.shell, is_known)?;
+    let counts = unpack_all(run.shell, &store, &stage, &jobs)?;
     stage.move_into_place(&jobs)?;
     if !options.no_delete {
         remove_others(&options.dir, &jobs)?;
@@ -68,7 +72,7 @@ fn jobs<'a>(lock: &'a Lock, run: &Run, versioned: bool) -> Vec<Job<'a>> {
             let (name, version) = (package.id.name, &package.id.version);
             let bare = seen.insert(name) && !versioned;
             let folder = if bare { name.to_string() } else { format!("{name}-{version}") };
-            let archive = run.home.archive_dir().join(format!("{name}-{version}.crate"));
+            let archive = fetch::archive_path(&run.home.archive_dir(), package);
             Job { package, folder, archive }
         })
         .collect();
@@ -83,7 +87,7 @@ struct Counts {
 }
 
 /// Unpacks on a few threads; the first error stops all of them.
-fn unpack_all(run: &Run, store: &Store, stage: &Stage, jobs: &[Job<'_>]) -> Result<Counts> {
+fn unpack_all(shell: Shell, store: &Store, stage: &Stage, jobs: &[Job<'_>]) -> Result<Counts> {
     let counts = Counts::default();
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(None);
@@ -93,7 +97,7 @@ fn unpack_all(run: &Run, store: &Store, stage: &Stage, jobs: &[Job<'_>]) -> Resu
         thread::scope(|threads_scope| {
             for _ in 0..threads.min(jobs.len()) {
                 threads_scope.spawn(|| {
-                    let work = Work { run, store, stage, scope, counts: &counts };
+                    let work = Work { shell, store, stage, scope, counts: &counts };
                     if let Err(error) = work.until_done(jobs, &next) {
                         next.store(jobs.len(), Ordering::Relaxed);
                         failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -110,7 +114,7 @@ fn unpack_all(run: &Run, store: &Store, stage: &Stage, jobs: &[Job<'_>]) -> Resu
 
 /// What one thread needs.
 struct Work<'a, 'scope> {
-    run: &'a Run,
+    shell: Shell,
     store: &'a Store,
     stage: &'a Stage,
     scope: &'a Scope<'scope>,
@@ -130,7 +134,7 @@ impl Work<'_, '_> {
             count.fetch_add(1, Ordering::Relaxed);
             let target = self.stage.target.join(&job.folder);
             let id = &job.package.id;
-            self.run.shell.status(
+            self.shell.status(
                 "Vendoring",
                 format_args!("{} v{} to {}", id.name, id.version, target.display()),
             );

@@ -276,8 +276,7 @@ impl Context {
                 graph.entry(parent).or_default().push(Edge { dep, to });
             }
         }
-        let features = self.features.iter().map(|(id, on)| (*id, on.to_vec())).collect();
-        Resolved { graph, features }
+        Resolved { graph }
     }
 }
 

@@ -210,7 +210,7 @@ impl Home {
     /// Adds a version to the registry and its archive to the home.
     pub(crate) fn publish(&self, package: &Crate) {
         let archive = package.archive();
-        let checksum = hex(&Sha256::digest(&archive));
+        let checksum = checksum(&archive);
         fs::write(self.archive(&package.name, &package.version), &archive).unwrap();
         let path = self.cargo_file(&package.name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -364,6 +364,10 @@ impl From<Output> for Ran {
             stderr: text(output.stderr),
         }
     }
+}
+
+pub(crate) fn checksum(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
