@@ -16,8 +16,8 @@ pub(crate) const BUFFER_BYTES: usize = 64 << 10;
 /// The one output buffer, the one inflate state, and what is remembered of names.
 ///
 /// Make one and use it for any number of archives, one after the other. It holds 64 KiB, about 40 KiB
-/// of inflate state, a name buffer, and one table that grows by at most 64 bytes for each entry of
-/// the largest archive seen.
+/// of inflate state, a name buffer, and for each entry of the largest zip seen 40 bytes of record and
+/// 17 of name slot. Those tables double when they are full, so they may hold up to twice that.
 pub struct Scratch {
     pub(crate) buffer: Box<[u8]>,
     pub(crate) inflate: Decompress,

@@ -2,12 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attempt;
+mod corpus;
+mod differential;
 mod faults_of_formats;
 mod faults_of_links;
 mod faults_of_names;
 mod faults_of_tar;
 mod faults_of_zip;
 mod formats;
+mod fuzzed;
 mod made;
 mod mutations;
 mod partial;
@@ -16,3 +19,4 @@ mod raw_zip;
 mod recorder;
 mod round_trip;
 mod sinks;
+mod sizes;

@@ -157,6 +157,8 @@ pub(crate) struct End {
     pub(crate) wide_entries: Option<u64>,
     pub(crate) locator_offset: Option<u64>,
     pub(crate) extensible: Vec<u8>,
+    /// Bytes that will be put in front of the directory afterwards.
+    pub(crate) shift: u64,
 }
 
 pub(crate) fn archive(entries: &[Raw]) -> Vec<u8> {
@@ -194,7 +196,7 @@ pub(crate) fn archive_with(entries: &[Raw], end: &End) -> Vec<u8> {
 }
 
 fn wide_end(out: &mut Vec<u8>, end: &End, count: u16, central: &[u8], start: u32) {
-    let record = out.len() as u64;
+    let record = out.len() as u64 + end.shift;
     out.extend(b"PK\x06\x06");
     out.extend((44 + end.extensible.len() as u64).to_le_bytes());
     out.extend([45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -202,7 +204,7 @@ fn wide_end(out: &mut Vec<u8>, end: &End, count: u16, central: &[u8], start: u32
     out.extend(entries.to_le_bytes());
     out.extend(entries.to_le_bytes());
     out.extend((central.len() as u64).to_le_bytes());
-    out.extend(u64::from(start).to_le_bytes());
+    out.extend((u64::from(start) + end.shift).to_le_bytes());
     out.extend(&end.extensible);
     out.extend(b"PK\x06\x07\0\0\0\0");
     out.extend(end.locator_offset.unwrap_or(record).to_le_bytes());
