@@ -17,7 +17,7 @@ use crate::options::{Protection, Sharing};
 use crate::path;
 use crate::placed::{PlaceReport, Placed, Tally, Why};
 use crate::plan::{self, Means, MeansCell};
-use crate::protocol::{self, Hit, Name};
+use crate::protocol::{self, Calls, Hit, Name};
 use crate::store::{Inner, with_execute};
 use crate::sys::{self, Dir, FileKind, gone_is_fine};
 
@@ -171,7 +171,7 @@ impl Destination {
     /// Places the object if it is there and good.
     pub(crate) fn try_place(&self, path: &str, wanted: Wanted) -> Result<Option<Placed>> {
         let written_as = self.written_as(path);
-        let placed = match self.means_of(path, wanted.size) {
+        let placed = match self.means_of(path, wanted) {
             Means::Hardlink => self.try_link(&written_as, wanted),
             means => self.try_copy(&written_as, wanted, means),
         };
@@ -233,7 +233,8 @@ impl Destination {
         let object = ObjectName::new(&wanted.digest, wanted.executable);
         let mut from = match store.objects.open_file(object.as_str()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other?,
+            Err(error) => return self.set_aside_if_no_file(path, wanted, error),
+            Ok(file) => file,
         };
         let mut to = self.shared.dir.create_new(path, self.natural(wanted.executable))?;
         let copied = self.copy_checked(&mut from, &mut to, wanted, means);
@@ -245,6 +246,21 @@ impl Destination {
             protocol::set_aside(&self.contest(path, wanted), &bad)?;
         }
         copied
+    }
+
+    /// What cannot be opened because it is no regular file counts as missing.
+    fn set_aside_if_no_file(
+        &self,
+        path: &str,
+        wanted: Wanted,
+        error: io::Error,
+    ) -> io::Result<Option<Placed>> {
+        let contest = self.contest(path, wanted);
+        let seen = contest.stat(Name::Object)?;
+        if seen.kind == FileKind::Regular {
+            return Err(error);
+        }
+        protocol::set_aside(&contest, &seen).map(|()| None)
     }
 
     /// `None` when the bytes are not what the name says.
@@ -406,11 +422,16 @@ impl Destination {
     }
 
     /// How this file comes out of the store: private ones never share an inode.
-    fn means_of(&self, path: &str, size: Option<u64>) -> Means {
-        match self.shared.means_out.get() {
-            Means::Hardlink if self.is_private(path, size.unwrap_or(0)) => Means::Reflink,
-            means => means,
+    fn means_of(&self, path: &str, wanted: Wanted) -> Means {
+        let means = self.shared.means_out.get();
+        let store = &self.shared.store;
+        if means != Means::Hardlink || store.options.private.is_none() {
+            return means;
         }
+        let name = ObjectName::new(&wanted.digest, wanted.executable);
+        let stated = || store.objects.stat(name.as_str()).map_or(0, |seen| seen.size);
+        let size = wanted.size.unwrap_or_else(stated);
+        if self.is_private(path, size) { Means::Reflink } else { means }
     }
 
     /// How this file, just written, gets into the store.
@@ -438,10 +459,12 @@ impl Shared {
     /// Gives a file that was created for sharing the time that its object has. Its mode is right
     /// already, unless a group store overrides the umask.
     pub(crate) fn stamp_new(&self, file: &File, wanted: Wanted) -> io::Result<()> {
-        if self.store.options.sharing == Sharing::Group {
-            return self.store.stamp(file, &wanted.digest, wanted.executable);
+        match wanted.size {
+            Some(size) if self.store.options.sharing != Sharing::Group => {
+                sys::set_modified(file, fingerprint::of(&wanted.digest, size))
+            }
+            _ => self.store.stamp(file, &wanted.digest, wanted.executable),
         }
-        sys::set_modified(file, fingerprint::of(&wanted.digest))
     }
 }
 

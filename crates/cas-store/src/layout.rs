@@ -136,7 +136,7 @@ mod tests {
             let name = ObjectName::new(&digest, executable);
             assert!(DOCUMENT.contains(&format!("objects/{}", name.as_str())), "{name:?}");
         }
-        let time = crate::fingerprint::of(&digest);
+        let time = crate::fingerprint::of(&digest, 6);
         let stated = format!("{} s and {} ns", time.seconds, time.nanoseconds);
         assert!(DOCUMENT.contains(&stated), "the document should state {stated}");
     }

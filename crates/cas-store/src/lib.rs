@@ -33,7 +33,7 @@
 //! # Guarantees
 //!
 //! * *May lose data, never returns wrong data.* An object is checked when it is used: one `stat`
-//!   against size, mode and a modification time that is a function of the digest, or a full hash
+//!   against mode and a modification time that is a function of digest and size, or a full hash
 //!   ([`Protection`]). What fails is set aside and counts as missing.
 //! * No lock for those who insert and place, any number of processes: a lost race costs space.
 //! * An object is born complete: written at the destination, closed, then linked into the store.

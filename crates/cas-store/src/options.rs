@@ -7,7 +7,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Protection {
-    /// Every hit is checked by one `stat`: size, mode and the modification time made from the digest.
+    /// Every hit is checked by one `stat`: mode, and the modification time made from digest and size.
     /// Ordinary edits are found; the object is set aside and made anew.
     #[default]
     Detect,
@@ -52,8 +52,8 @@ pub enum Access {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
-    /// No sync at all. After a power loss recent objects may be missing or cut short; a cut one has
-    /// the wrong size and is treated as missing.
+    /// No sync at all. After a power loss recent objects may be missing or cut short; the time of a cut
+    /// one does not fit its size, so it is treated as missing.
     #[default]
     Fast,
     /// One file-system sync before each manifest is written: a tree that is listed is whole.

@@ -151,7 +151,7 @@ impl Inner {
         seen.kind == sys::FileKind::Regular
             && size.is_none_or(|size| size == seen.size)
             && seen.mode == self.config.mode(executable)
-            && fingerprint::matches(digest, seen.modified, self.config.time_unit_ns)
+            && fingerprint::matches(digest, seen.size, seen.modified, self.config.time_unit_ns)
     }
 
     /// Whether the stat is not enough: asked for, or somebody else could have edited and put it back.
@@ -166,11 +166,11 @@ impl Inner {
         digest: &Digest,
         executable: Executable,
     ) -> io::Result<()> {
-        let mode = self.config.mode(executable);
-        if sys::stat_file(file)?.mode != mode {
+        let (seen, mode) = (sys::stat_file(file)?, self.config.mode(executable));
+        if seen.mode != mode {
             sys::set_file_mode(file, mode)?;
         }
-        sys::set_modified(file, fingerprint::of(digest))
+        sys::set_modified(file, fingerprint::of(digest, seen.size))
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
@@ -268,7 +268,7 @@ fn learn_config(home: &Dir, options: &Options) -> io::Result<Config> {
     let name = format!("{}/{}", layout::TEMPORARY, UniqueNames::new().next());
     let file = home.create_new(&name, 0o666)?;
     let natural = sys::stat_file(&file)?.mode & 0o666;
-    let asked = fingerprint::of(&Digest::EMPTY);
+    let asked = fingerprint::of(&Digest::EMPTY, 0);
     let set = sys::set_modified(&file, asked);
     drop(file);
     let seen = home.stat(&name);
@@ -299,7 +299,7 @@ pub(crate) fn with_execute(mode: u32) -> u32 {
 fn time_unit_ns(seen: fingerprint::Instant) -> u32 {
     [1, 100, 1_000, 1_000_000, 1_000_000_000]
         .into_iter()
-        .find(|&unit| fingerprint::matches(&Digest::EMPTY, seen, unit))
+        .find(|&unit| fingerprint::matches(&Digest::EMPTY, 0, seen, unit))
         .unwrap_or(2_000_000_000)
 }
 

@@ -372,10 +372,10 @@ impl Sweep<'_> {
     }
 
     fn reap_quarantine(&mut self) -> Result<()> {
-        for (path, _) in self.old_entries(layout::QUARANTINE, self.options.quarantine_for)? {
+        for (path, seen) in self.old_entries(layout::QUARANTINE, self.options.quarantine_for)? {
             self.report.quarantined_removed += 1;
             if !self.options.dry_run {
-                remove(&path, false)?;
+                remove(&path, seen.kind == FileKind::Folder)?;
             }
         }
         Ok(())

@@ -207,7 +207,7 @@ impl Surroundings {
         seen.inode != bad.inode
             && match self.sizes.get(digest) {
                 Some(size) => *size == seen.size,
-                None => fingerprint::matches(digest, seen.modified, unit_ns),
+                None => fingerprint::matches(digest, seen.size, seen.modified, unit_ns),
             }
     }
 }

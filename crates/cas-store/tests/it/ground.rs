@@ -26,9 +26,10 @@ impl Ground {
     }
 
     pub(crate) fn store(&self) -> Store {
-        self.store_with(Options::default())
+        Store::open(self.path("store"), Options::default()).unwrap()
     }
 
+    #[cfg(unix)]
     pub(crate) fn store_with(&self, options: Options) -> Store {
         Store::open(self.path("store"), options).unwrap()
     }
@@ -45,14 +46,17 @@ pub(crate) fn put(env: &Destination, path: &str, bytes: &[u8]) -> Placed {
     env.put(path, bytes, Digest::of(bytes), Executable::No).unwrap()
 }
 
+#[cfg(unix)]
 pub(crate) fn inode(path: &Path) -> u64 {
     std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap())
 }
 
+#[cfg(unix)]
 pub(crate) fn links(path: &Path) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(&fs::metadata(path).unwrap())
 }
 
+#[cfg(unix)]
 pub(crate) fn mode(path: &Path) -> u32 {
     std::os::unix::fs::MetadataExt::mode(&fs::metadata(path).unwrap()) & 0o7777
 }
@@ -65,4 +69,37 @@ pub(crate) fn names(path: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Whether a test that mounts or needs other programs can run here.
+///
+/// Where `CI` is set everything must be there, and what is missing fails the test. Elsewhere the test
+/// says what it lacks, past the harness's capture, and is not run.
+#[cfg(target_os = "linux")]
+pub(crate) fn can_run(needs_root: bool, programs: &[&str]) -> bool {
+    use std::io::Write;
+
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let absent = |program: &&&str| !path.split(':').any(|at| Path::new(at).join(program).exists());
+    let mut missing: Vec<_> =
+        programs.iter().filter(absent).map(|name| format!("`{name}`")).collect();
+    if needs_root && !is_root() {
+        missing.push("root".to_owned());
+    }
+    if missing.is_empty() {
+        return true;
+    }
+    let missing = missing.join(", ");
+    assert!(std::env::var_os("CI").is_none(), "this test needs {missing}");
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let line = format!("NOT RUN: {name} needs {missing}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+    false
+}
+
+/// The owner of a file that this process makes tells who it is.
+#[cfg(target_os = "linux")]
+fn is_root() -> bool {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::os::unix::fs::MetadataExt::uid(&file.as_file().metadata().unwrap()) == 0
 }

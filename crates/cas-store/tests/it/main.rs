@@ -1,16 +1,26 @@
 //! Tests of the public surface. Names are sentences.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod adopt;
 mod ground;
-mod place;
-mod poison;
+mod portable;
 mod program;
-mod settings;
 mod tree;
+
+// About modes, owners, links and inodes as Unix has them.
+#[cfg(unix)]
+mod adopt;
+#[cfg(unix)]
+mod place;
+#[cfg(unix)]
+mod poison;
+#[cfg(unix)]
+mod settings;
+#[cfg(unix)]
 mod upgrade;
+#[cfg(unix)]
 mod verify;
 
+// Other processes and mounts.
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]

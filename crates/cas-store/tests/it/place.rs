@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 
-use cas_store::{Digest, Executable, Lookup, Means, Options, Placed, Store, Why};
+use cas_store::{Digest, Executable, Lookup, Means, Options, Placed, Store, TreeBuilder, Why};
 
 use crate::ground::{Ground, inode, links, mode, names, put};
 
@@ -248,4 +248,64 @@ fn set_id_bits_never_survive() {
     fs::set_permissions(ground.path("one/tool"), fs::Permissions::from_mode(0o4755)).unwrap();
     ground.env(&store, "two").put("tool", HELLO, digest, Executable::Yes).unwrap();
     assert_eq!(mode(&ground.path("two/tool")), 0o755);
+}
+
+#[test]
+fn a_missing_object_is_made_from_its_other_variant() {
+    let ground = Ground::new();
+    let store = ground.store();
+    let one = ground.env(&store, "one");
+    put(&one, "tool", b"#!/bin/sh\n");
+    let mut tree = TreeBuilder::new();
+    tree.file("tool", Digest::of(b"#!/bin/sh\n"), Executable::Yes, 10).unwrap();
+    tree.build().unwrap().place(&ground.env(&store, "two")).unwrap();
+    assert_eq!(mode(&ground.path("two/tool")) & 0o111, 0o111);
+    assert_eq!(links(&ground.path("two/tool")), 2);
+    assert_eq!(names(&store.path().join("tmp")), [""; 0]);
+}
+
+#[test]
+fn an_object_without_its_last_bytes_is_never_placed_even_when_the_size_is_unknown() {
+    let digest = Digest::of(HELLO);
+    for left in 0..HELLO.len() as u64 {
+        let ground = Ground::new();
+        let store = ground.store();
+        put(&ground.env(&store, "one"), "a", HELLO);
+        let object = store.object_path(digest, Executable::No);
+        let time = fs::metadata(&object).unwrap().modified().unwrap();
+        let file = fs::OpenOptions::new().write(true).open(&object).unwrap();
+        file.set_len(left).unwrap();
+        file.set_modified(time).unwrap();
+        let two = ground.env(&store, "two");
+        let found = two.place_or_create("a", digest, Executable::No).unwrap();
+        assert!(matches!(found, Lookup::Missing(_)), "{left} bytes were left");
+    }
+}
+
+#[test]
+fn a_size_decides_about_privacy_also_when_the_caller_does_not_know_it() {
+    let ground = Ground::new();
+    let store = ground.store_with(Options::default().private(|_, size| size > 10));
+    let (one, two) = (ground.env(&store, "one"), ground.env(&store, "two"));
+    put(&one, "a", HELLO);
+    put(&one, "small", b"small");
+    for (path, bytes, expected) in
+        [("a", HELLO, Placed::Copied), ("small", b"small", Placed::Linked)]
+    {
+        let found = two.place_or_create(path, Digest::of(bytes), Executable::No).unwrap();
+        assert!(matches!(found, Lookup::Found(placed) if placed == expected), "{path}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_copied_either() {
+    let digest = Digest::of(HELLO);
+    let ground = Ground::new();
+    let store = ground.store_with(Options::default().protection(cas_store::Protection::Cow));
+    let object = store.object_path(digest, Executable::No);
+    fs::create_dir(object.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &object).unwrap();
+    assert_eq!(put(&ground.env(&store, "env"), "a", HELLO), Placed::WroteAndPublished);
+    assert_eq!(fs::read(ground.path("env/a")).unwrap(), HELLO);
+    assert_eq!(fs::read(object).unwrap(), HELLO);
 }

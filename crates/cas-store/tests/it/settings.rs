@@ -136,16 +136,6 @@ fn parts_of_a_tree_are_placed_by_several_threads() {
 }
 
 #[test]
-fn a_damaged_config_is_an_error_that_names_it() {
-    let ground = Ground::new();
-    drop(ground.store());
-    fs::write(ground.path("store/v1/config"), "hello").unwrap();
-    let error = Store::open(ground.path("store"), Options::default()).unwrap_err();
-    assert!(error.is_corrupt());
-    assert_eq!(error.path(), Some(&*ground.path("store/v1/config")));
-}
-
-#[test]
 fn two_creators_of_one_store_agree() {
     let ground = Ground::new();
     std::thread::scope(|scope| {

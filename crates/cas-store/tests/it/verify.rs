@@ -6,16 +6,20 @@ use std::process::Command;
 
 use cas_store::{Depth, Digest, Executable, Selection, VerifyOptions};
 
-use crate::ground::{Ground, put};
+use crate::ground::{Ground, can_run, put};
 
 #[test]
+#[cfg(target_os = "linux")]
 fn an_object_can_be_checked_with_b3sum() {
+    if !can_run(false, &["b3sum"]) {
+        return;
+    }
     let ground = Ground::new();
     let store = ground.store();
     put(&ground.env(&store, "env"), "a", b"checked by somebody else\n");
     let path = store.object_path(Digest::of(b"checked by somebody else\n"), Executable::No);
     let output = Command::new("b3sum").arg(&path).output();
-    let output = output.expect("b3sum is installed (Debian package b3sum)");
+    let output = output.unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     let shard = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
     let name = format!("{shard}{}", path.file_name().unwrap().to_str().unwrap());
