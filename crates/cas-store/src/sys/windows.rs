@@ -50,7 +50,7 @@ impl Dir {
     }
 
     pub(crate) fn stat(&self, name: &str) -> io::Result<Seen> {
-        stat_file(&self.open_file(name)?)
+        stat_path(&self.at(name))
     }
 
     pub(crate) fn create_new(&self, name: &str, _mode: u32) -> io::Result<File> {
