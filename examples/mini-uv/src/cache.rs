@@ -12,6 +12,9 @@
 //! path/PATH        tree of the wheel file at PATH        token: the file's identity
 //! sha256/HEX       tree of the wheel with that digest
 //! url/URL          tree of the wheel at that address     token: what the server calls its version
+//! metadata/...     METADATA of a wheel that is not unpacked
+//! simple/URL       what an index says about a package    token: the server's policy
+//! environment/DIR  a folder that has links of the cache's files
 //! wheel/TREE       METADATA, WHEEL, RECORD, entry_points.txt of an unpacked wheel
 //! ```
 
@@ -29,6 +32,9 @@ use crate::ui::Ui;
 use crate::wheel::Texts;
 
 const STORE: &str = "store";
+
+/// The prefix of keys that name the folders of environments.
+const ENVIRONMENT: &str = "environment/";
 
 /// The slices of a `wheel/` entry.
 pub(crate) const TEXTS: [&str; 4] = ["METADATA", "WHEEL", "RECORD", "entry_points.txt"];
@@ -144,6 +150,11 @@ impl Cache {
         self.heard(entry.body()).map(<[u8]>::to_vec)
     }
 
+    /// The token under `key`.
+    pub(crate) fn token(&self, key: &str) -> Option<Vec<u8>> {
+        Some(self.heard(self.index.get(key))??.token().to_vec())
+    }
+
     /// Stores one entry; a cache that cannot be written is slower, not wrong.
     pub(crate) fn put(&self, key: &str, put: &Put<'_>) {
         let mut batch = self.index.batch();
@@ -151,6 +162,23 @@ impl Cache {
             Ok(()) => self.commit(batch),
             Err(error) => self.ui.warn(format!("`{key}` was not kept: {error}")),
         }
+    }
+
+    /// Remembers that `site` has links of the cache's files, to name it when one is damaged.
+    pub(crate) fn know_environment(&self, site: &Path) {
+        let key = format!("{ENVIRONMENT}{}", site.display());
+        if !matches!(self.index.get(&key), Ok(Some(_))) {
+            self.put(&key, &Put::new());
+        }
+    }
+
+    /// The environments that are still there.
+    pub(crate) fn environments(&self) -> Vec<PathBuf> {
+        let snapshot = self.index.snapshot();
+        let entries = snapshot.entries().filter_map(Result::ok);
+        let known =
+            entries.filter_map(|entry| entry.key().strip_prefix(ENVIRONMENT).map(PathBuf::from));
+        known.filter(|site| site.is_dir()).collect()
     }
 
     /// Forgets every unpacked wheel of the named packages and returns how many there were.

@@ -20,7 +20,6 @@ pub(crate) struct Cli {
 /// Options that every command takes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
-#[expect(clippy::struct_excessive_bools, reason = "switches on a command line are independent")]
 pub(crate) struct Global {
     /// Print nothing but results and errors.
     #[arg(short, long, global = true)]
@@ -141,6 +140,9 @@ pub(crate) struct Install {
     /// Install for another platform, like `aarch64-manylinux_2_28`.
     #[arg(long, value_name = "PLATFORM")]
     pub(crate) python_platform: Option<String>,
+    /// Install for another version of Python, like `3.9` or `3.12.4`.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) python_version: Option<String>,
     /// Do not install what the packages depend on.
     #[arg(long)]
     pub(crate) no_deps: bool,
@@ -175,6 +177,7 @@ pub(crate) struct Install {
 /// Where packages are looked for.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Index options")]
+#[expect(clippy::struct_field_names, reason = "fields are named like their options")]
 pub(crate) struct Index {
     /// The index to ask.
     #[arg(short = 'i', long = "index-url", alias = "default-index", value_name = "URL")]
@@ -197,6 +200,9 @@ pub(crate) struct Index {
     /// A file of certificates to trust instead of the system's.
     #[arg(long, env = "SSL_CERT_FILE", value_name = "FILE")]
     pub(crate) cert: Option<PathBuf>,
+    /// Ask the index again whether what the cache has is current.
+    #[arg(long)]
+    pub(crate) refresh: bool,
     /// How many downloads may run at once.
     #[arg(long, env = "UV_CONCURRENT_DOWNLOADS", default_value_t = 8, value_name = "N")]
     pub(crate) concurrent_downloads: usize,

@@ -12,6 +12,8 @@ use crate::wheel_name::WheelName;
 pub(crate) enum Location {
     File(PathBuf),
     Url(Url),
+    /// It is installed already, with this `.dist-info` folder.
+    Installed(PathBuf),
 }
 
 /// A wheel that could be installed.

@@ -35,6 +35,24 @@ impl StdError for Advised {
     }
 }
 
+/// An error on its way through a library that takes boxed errors.
+///
+/// anyhow's own conversion would hide the advice inside.
+#[derive(Debug)]
+pub(crate) struct Carried(pub(crate) anyhow::Error);
+
+impl fmt::Display for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl StdError for Carried {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source()
+    }
+}
+
 /// Attaches a next step, or exit code 1, to an error.
 pub(crate) trait Advise<T> {
     /// Adds the next step for the user.
@@ -99,7 +117,9 @@ pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {
 fn advice(error: &anyhow::Error) -> Vec<&Advised> {
     let mut found = Vec::new();
     for cause in error.chain() {
-        let mut next = cause.downcast_ref::<Advised>();
+        let carried = cause.downcast_ref::<Carried>();
+        let carried = carried.and_then(|carried| carried.0.downcast_ref::<Advised>());
+        let mut next = cause.downcast_ref::<Advised>().or(carried);
         while let Some(advised) = next {
             found.push(advised);
             next = advised.error.downcast_ref::<Advised>();
@@ -133,6 +153,30 @@ mod tests {
         assert_eq!(hints(&error), ["and that", "do this"]);
         assert_eq!(lines(&error), ["outer", "root"]);
         assert_eq!(format!("{:?}", exit_code(&error)), format!("{:?}", ExitCode::from(1)));
+    }
+
+    /// An error like those of libraries that call back.
+    #[derive(Debug)]
+    struct Library(Box<dyn StdError + Send + Sync>);
+
+    impl fmt::Display for Library {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "the callback failed")
+        }
+    }
+
+    impl StdError for Library {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            Some(&*self.0)
+        }
+    }
+
+    #[test]
+    fn hints_survive_a_library_that_boxes_errors() {
+        let inner: anyhow::Result<()> = Err(anyhow!("root")).hint("do this");
+        let error = anyhow::Error::new(Library(Carried(inner.unwrap_err()).into()));
+        assert_eq!(hints(&error), ["do this"]);
+        assert_eq!(lines(&error), ["the callback failed", "root"]);
     }
 
     #[test]

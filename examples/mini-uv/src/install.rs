@@ -16,6 +16,7 @@ use stream_extract::Scratch;
 use crate::cache::Cache;
 use crate::dist::{Chosen, Location};
 use crate::environment::Environment;
+use crate::http::Http;
 use crate::installed::Installed;
 use crate::stage::{self, Provenance, Staged};
 use crate::transaction::Transaction;
@@ -27,6 +28,7 @@ use crate::unpack::{Raw, Unpacker};
 pub(crate) struct Installation<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) cache: &'a Cache,
+    pub(crate) http: &'a Http,
     pub(crate) ui: Ui,
     pub(crate) chosen: &'a [Chosen],
     pub(crate) replaced: &'a [Installed],
@@ -47,6 +49,7 @@ impl Installation<'_> {
         }
         self.replace(&mut transaction)?;
         self.place(transaction, &staged)?;
+        self.cache.know_environment(&self.environment.roots.purelib);
         Ok(staged.into_iter().flat_map(|staged| staged.sources).collect())
     }
 
@@ -81,8 +84,14 @@ impl Installation<'_> {
         let bar = self.ui.bar(dirs.len() as u64, "Preparing packages...");
         let cancel = AtomicBool::new(false);
         let closer = Closer::default();
-        let unpacker =
-            Unpacker { cache: self.cache, closer: &closer, ui: self.ui, cancel: &cancel };
+        let unpacker = Unpacker {
+            cache: self.cache,
+            placers: (self.workers / dirs.len().max(1)).max(1),
+            http: self.http,
+            closer: &closer,
+            ui: self.ui,
+            cancel: &cancel,
+        };
         let outcome = Outcome::new(dirs.len());
         std::thread::scope(|threads| {
             for _ in 1..self.workers.min(dirs.len()) {
@@ -123,23 +132,25 @@ impl Installation<'_> {
         scratch: &mut Scratch,
     ) -> anyhow::Result<Staged> {
         let wheel = &chosen.dist.wheel;
-        let raw = self.unpack(unpacker, chosen, dir, scratch)?;
+        let raw = Self::unpack(unpacker, chosen, dir, scratch)?;
         let provenance = Provenance { requested: chosen.requested, url: chosen.direct_url.clone() };
         stage::arrange(&raw, wheel, self.environment, &provenance)
             .with_context(|| format!("failed to install {wheel}"))
     }
 
     fn unpack(
-        &self,
         unpacker: &Unpacker<'_>,
         chosen: &Chosen,
         dir: &std::path::Path,
         scratch: &mut Scratch,
     ) -> anyhow::Result<Raw> {
-        let wheel = &chosen.dist.wheel;
-        match &chosen.dist.location {
-            Location::File(path) => unpacker.file(wheel, path, &chosen.allowed, dir, scratch),
-            Location::Url(url) => anyhow::bail!("cannot download `{url}`"),
+        let Chosen { dist, allowed, .. } = chosen;
+        match &dist.location {
+            Location::File(path) => unpacker.file(&dist.wheel, path, allowed, dir, scratch),
+            Location::Url(url) => unpacker.url(&dist.wheel, url, allowed, dir, scratch),
+            Location::Installed(path) => {
+                anyhow::bail!("`{}` is installed and cannot be unpacked", path.display())
+            }
         }
     }
 }

@@ -7,10 +7,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::str::FromStr;
 
 use anyhow::{Context, bail, ensure};
 use pep440_rs::Version;
-use pep508_rs::MarkerEnvironment;
+use pep508_rs::{MarkerEnvironment, StringVersion};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Advise;
@@ -75,6 +76,24 @@ impl Interpreter {
     /// The full version, with pre-release parts.
     pub(crate) fn full_version(&self) -> &Version {
         &self.markers.python_full_version().version
+    }
+
+    /// The same interpreter as if it had another version.
+    pub(crate) fn pretend(&self, version: &str) -> anyhow::Result<Self> {
+        let parsed: Version = version
+            .parse()
+            .with_context(|| format!("invalid value `{version}` for `--python-version`"))
+            .hint("write it like `3.12` or `3.12.4`")?;
+        let part = |at: usize| parsed.release().get(at).copied().unwrap_or(0);
+        let (major, minor) = (u32::try_from(part(0))?, u32::try_from(part(1))?);
+        let full = format!("{major}.{minor}.{}", part(2));
+        let markers = self
+            .markers
+            .clone()
+            .with_python_version(StringVersion::from_str(&format!("{major}.{minor}"))?)
+            .with_python_full_version(StringVersion::from_str(&full)?)
+            .with_implementation_version(StringVersion::from_str(&full)?);
+        Ok(Self { version: (major, minor), markers, ..self.clone() })
     }
 
     /// A file whose presence says that only the system's package manager may change packages.

@@ -13,24 +13,41 @@
 //!
 //! Absent: building source distributions, editable installs, lock files, managing interpreters.
 
+mod bytecode;
 mod cache;
+mod catalog;
 mod cli;
 mod command;
 mod dist;
+mod download;
 mod entry_points;
 mod environment;
+mod explain;
 mod fault;
+mod find_links;
 mod headers;
+mod http;
 mod identity;
+mod index;
+mod index_url;
 mod install;
 mod installed;
 mod interpreter;
 mod lock;
 mod metadata;
+mod page;
+mod plan;
 mod platform;
+mod ranges;
 mod record;
+mod remote;
+mod request;
+mod requirements_txt;
+mod resolve;
 mod script;
+mod select;
 mod sink;
+mod sources;
 mod stage;
 mod tags;
 mod transaction;
@@ -40,6 +57,7 @@ mod unpack;
 mod venv;
 mod verify;
 mod wheel;
+mod wheel_metadata;
 mod wheel_name;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ use crate::tags;
 
 /// A system to install for.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "fields are named like the markers they stand for")]
 pub(crate) struct Platform {
     pub(crate) tags: Vec<String>,
     os_name: &'static str,

@@ -15,6 +15,7 @@ use deferred_close::Group;
 use stream_extract::{Done, Entry, EntryId, Sink, SinkError, Summary};
 
 use crate::cache::Unpacked;
+use crate::fault::Carried;
 use crate::wheel::{self, Seen, Texts};
 use crate::wheel_name::WheelName;
 
@@ -34,7 +35,12 @@ pub(crate) struct WheelSink<'a, 'scope> {
     texts: Texts,
     /// True once every file so far is closed and published.
     settled: bool,
+    /// What else must hold before anything is committed.
+    check: Check<'a>,
 }
+
+/// A last check, made when the archive was read to its end.
+pub(crate) type Check<'a> = Box<dyn FnOnce() -> anyhow::Result<()> + 'a>;
 
 /// A file that was stored.
 struct Stored {
@@ -69,6 +75,7 @@ impl<'a, 'scope> WheelSink<'a, 'scope> {
         wheel: &'a WheelName,
         destination: Destination,
         group: &'a Group<'scope>,
+        check: Check<'a>,
     ) -> Self {
         Self {
             wheel,
@@ -77,6 +84,7 @@ impl<'a, 'scope> WheelSink<'a, 'scope> {
             files: Vec::new(),
             texts: Texts::default(),
             settled: true,
+            check,
         }
     }
 
@@ -155,7 +163,8 @@ impl<'a, 'scope> WheelSink<'a, 'scope> {
 
     /// Checks that the archive is the wheel that its name promises.
     fn verify(&mut self) -> anyhow::Result<Option<String>> {
-        let dist_info = wheel::dist_info(self.files.iter().map(|file| &*file.path), self.wheel)?;
+        let paths: Vec<&str> = self.files.iter().map(|file| &*file.path).collect();
+        let dist_info = wheel::dist_info(&paths, self.wheel)?;
         let files: Vec<Seen<'_>> = self
             .files
             .iter()
@@ -247,7 +256,8 @@ impl Sink for WheelSink<'_, '_> {
 
     fn commit(mut self, _: &Summary) -> Result<Committed, SinkError> {
         self.settle()?;
-        let warning = self.verify()?;
+        std::mem::replace(&mut self.check, Box::new(|| Ok(())))().map_err(Carried)?;
+        let warning = self.verify().map_err(Carried)?;
         let tree = self.tree()?;
         let WheelName { name, version, .. } = self.wheel;
         let key = format!("{name}/{version}/{}", tree.digest());

@@ -45,7 +45,8 @@ pub(crate) fn arrange(
     provenance: &Provenance,
 ) -> anyhow::Result<Staged> {
     let rows = record::parse(&raw.unpacked.texts.record)?;
-    let dist_info = wheel::dist_info(rows.iter().map(|row| &*row.path), wheel)?;
+    let paths: Vec<&str> = rows.iter().map(|row| &*row.path).collect();
+    let dist_info = wheel::dist_info(&paths, wheel)?;
     let site = site(&raw.unpacked.texts.wheel, environment);
     let mut arranger = Arranger {
         raw: &raw.dir,
@@ -197,7 +198,9 @@ impl Arranger<'_> {
     }
 
     fn sources(&self) -> anyhow::Result<Vec<PathBuf>> {
-        let python = self.rows.iter().filter(|row| row.path.ends_with(".py"));
+        let python = self.rows.iter().filter(|row| {
+            Path::new(&row.path).extension().is_some_and(|extension| extension == "py")
+        });
         python.map(|row| environment::resolve(self.site, &row.path)).collect()
     }
 

@@ -256,9 +256,8 @@ fn undo_step(step: &Step) -> anyhow::Result<()> {
         Step::Moved { from, to } if exists(to) && exists(from) && to.is_file() => {
             Ok(fs::remove_file(to)?)
         }
-        Step::Moved { .. } => Ok(()),
         Step::Made(dir) if is_empty(dir) => Ok(fs::remove_dir(dir)?),
-        Step::Made(_) => Ok(()),
+        Step::Moved { .. } | Step::Made(_) => Ok(()),
         Step::Removed(dir) => Ok(fs::create_dir_all(dir)?),
     }
 }

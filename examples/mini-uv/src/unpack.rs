@@ -5,20 +5,24 @@
 //! remembered. Objects that were lost or edited since make a cached wheel a miss, not an error.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, ensure};
+use cas_store::{Destination, Tree};
 use deferred_close::Closer;
 use sha2::{Digest as _, Sha256};
 use stream_extract::{Extractor, Policy, Scratch};
+use url::Url;
 
 use crate::cache::{Cache, Unpacked};
+use crate::download::Download;
 use crate::fault::Advise;
+use crate::http::{self, Http};
 use crate::identity;
 use crate::record;
-use crate::sink::{Committed, WheelSink};
+use crate::sink::{Check, Committed, WheelSink};
 use crate::ui::Ui;
 use crate::wheel_name::WheelName;
 
@@ -28,8 +32,11 @@ pub(crate) const READ_BYTES: usize = 128 << 10;
 /// What all wheels of one installation share.
 pub(crate) struct Unpacker<'a> {
     pub(crate) cache: &'a Cache,
+    pub(crate) http: &'a Http,
     pub(crate) closer: &'a Closer,
     pub(crate) ui: Ui,
+    /// How many threads place the files of one wheel.
+    pub(crate) placers: usize,
     /// Set when another wheel has failed.
     pub(crate) cancel: &'a AtomicBool,
 }
@@ -59,7 +66,7 @@ impl Unpacker<'_> {
         let token = identity::of(&path)?;
         let sha256 = if allowed.is_empty() { None } else { Some(allowed_digest(&path, allowed)?) };
         let source = format!("path/{}", path.display());
-        if let Some(unpacked) = self.from_cache(&source, &token, dir)? {
+        if let Some(unpacked) = self.place_known(&source, &token, dir)? {
             return Ok(Raw { dir: dir.to_owned(), unpacked, sha256 });
         }
         let unpacked = self.extract_file(wheel, &path, sha256, dir, scratch)?;
@@ -68,7 +75,7 @@ impl Unpacker<'_> {
     }
 
     /// Places the tree that `source` became; none when it is not known or not whole.
-    pub(crate) fn from_cache(
+    pub(crate) fn place_known(
         &self,
         source: &str,
         token: &[u8],
@@ -76,9 +83,9 @@ impl Unpacker<'_> {
     ) -> anyhow::Result<Option<Unpacked>> {
         let Some(unpacked) = self.cache.unpacked(source, token) else { return Ok(None) };
         let destination = self.cache.store.destination(dir)?;
-        match unpacked.tree.place(&destination) {
-            Ok(report) => {
-                tracing::debug!("{source}: {report:?}");
+        match place(&unpacked.tree, &destination, self.placers) {
+            Ok(()) => {
+                tracing::debug!("{source}: {:?}", destination.report());
                 Ok(Some(unpacked))
             }
             Err(error) if error.is_missing() => {
@@ -102,6 +109,119 @@ impl Unpacker<'_> {
         }
     }
 
+    /// Unpacks the wheel at `url` into the empty folder `dir` while it arrives.
+    pub(crate) fn url(
+        &self,
+        wheel: &WheelName,
+        url: &Url,
+        allowed: &[[u8; 32]],
+        dir: &Path,
+        scratch: &mut Scratch,
+    ) -> anyhow::Result<Raw> {
+        for digest in allowed {
+            if let Some(unpacked) = self.place_known(&digest_key(digest), b"", dir)? {
+                return Ok(Raw { dir: dir.to_owned(), unpacked, sha256: Some(*digest) });
+            }
+        }
+        let key = format!("url/{}", http::public(url));
+        if allowed.is_empty()
+            && self.http.is_offline()
+            && let Some(token) = self.cache.token(&key)
+            && let Some(unpacked) = self.place_known(&key, &token, dir)?
+        {
+            return Ok(Raw { dir: dir.to_owned(), unpacked, sha256: None });
+        }
+        self.fetch(wheel, url, allowed, dir, scratch)
+            .with_context(|| format!("failed to install {wheel} from `{}`", http::public(url)))
+    }
+
+    /// Asks the server, whose file may still be the one that the cache has.
+    fn fetch(
+        &self,
+        wheel: &WheelName,
+        url: &Url,
+        allowed: &[[u8; 32]],
+        dir: &Path,
+        scratch: &mut Scratch,
+    ) -> anyhow::Result<Raw> {
+        let download = Download::start(self.http, url)?;
+        let (key, token) = (format!("url/{}", http::public(url)), download.mark().to_vec());
+        if allowed.is_empty()
+            && !token.is_empty()
+            && let Some(unpacked) = self.place_known(&key, &token, dir)?
+        {
+            return Ok(Raw { dir: dir.to_owned(), unpacked, sha256: None });
+        }
+        let (unpacked, sha256) = self.stream(wheel, url, download, allowed, dir, scratch)?;
+        match &sha256 {
+            Some(digest) => self.cache.keep(&digest_key(digest), b"", &unpacked)?,
+            None => self.cache.keep(&key, &token, &unpacked)?,
+        }
+        Ok(Raw { dir: dir.to_owned(), unpacked, sha256 })
+    }
+
+    /// Extracts what arrives; an archive that cannot be read from front to back is fetched first.
+    fn stream(
+        &self,
+        wheel: &WheelName,
+        url: &Url,
+        mut download: Download<'_>,
+        allowed: &[[u8; 32]],
+        dir: &Path,
+        scratch: &mut Scratch,
+    ) -> anyhow::Result<(Unpacked, Option<[u8; 32]>)> {
+        // One digest is the extractor's to check; several are checked here.
+        let expected = if let [one] = allowed { Some(*one) } else { None };
+        let digest = (allowed.len() > 1).then(|| download.digested());
+        let check: Check<'_> = match digest.clone() {
+            Some(digest) => {
+                Box::new(move || ensure_allowed(url.as_str(), digest.finish(), allowed))
+            }
+            None => Box::new(|| Ok(())),
+        };
+        let reader = BufReader::with_capacity(READ_BYTES, download);
+        let streamed = self.extract(wheel, expected, dir, check, |extractor, sink| {
+            extractor.zip_stream(reader, scratch, sink)
+        });
+        match streamed {
+            Err(error) if needs_seek(&error) => {
+                empty(dir)?;
+                self.spool(wheel, url, allowed, dir, scratch)
+            }
+            Err(error) => Err(error),
+            Ok(unpacked) => {
+                Ok((unpacked, expected.or_else(|| digest.map(|digest| digest.finish()))))
+            }
+        }
+    }
+
+    /// Fetches the whole archive into a temporary file, then unpacks it.
+    fn spool(
+        &self,
+        wheel: &WheelName,
+        url: &Url,
+        allowed: &[[u8; 32]],
+        dir: &Path,
+        scratch: &mut Scratch,
+    ) -> anyhow::Result<(Unpacked, Option<[u8; 32]>)> {
+        tracing::debug!("{wheel} cannot be unpacked while it arrives");
+        let mut download = Download::start(self.http, url)?;
+        let digest = download.digested();
+        let mut file =
+            tempfile::tempfile_in(&self.cache.dir).context("failed to make a temporary file")?;
+        std::io::copy(&mut download, &mut file)?;
+        let digest = digest.finish();
+        if !allowed.is_empty() {
+            ensure_allowed(url.as_str(), digest, allowed)?;
+        }
+        file.rewind()?;
+        let reader = BufReader::with_capacity(READ_BYTES, file);
+        let unpacked = self.extract(wheel, None, dir, Box::new(|| Ok(())), |extractor, sink| {
+            extractor.zip_seek(reader, scratch, sink)
+        })?;
+        Ok((unpacked, Some(digest)))
+    }
+
     fn extract_file(
         &self,
         wheel: &WheelName,
@@ -112,7 +232,7 @@ impl Unpacker<'_> {
     ) -> anyhow::Result<Unpacked> {
         let file = fs_err::File::open(path)?.into_parts().0;
         let reader = BufReader::with_capacity(READ_BYTES, file);
-        self.extract(wheel, sha256, dir, |extractor, sink| {
+        self.extract(wheel, sha256, dir, Box::new(|| Ok(())), |extractor, sink| {
             extractor.zip_seek(reader, scratch, sink)
         })
         .with_context(|| format!("failed to unpack `{}`", path.display()))
@@ -124,6 +244,7 @@ impl Unpacker<'_> {
         wheel: &WheelName,
         sha256: Option<[u8; 32]>,
         dir: &Path,
+        check: Check<'_>,
         read: F,
     ) -> anyhow::Result<Unpacked>
     where
@@ -133,14 +254,13 @@ impl Unpacker<'_> {
         ) -> stream_extract::Result<stream_extract::Report<Committed>>,
     {
         let destination = self.cache.store.destination(dir)?;
-        let mut extractor =
-            Extractor::new().policy(Policy::pypi()).sha256(true).cancel(self.cancel);
+        let mut extractor = Extractor::new().policy(policy()).sha256(true).cancel(self.cancel);
         if let Some(digest) = sha256 {
             extractor = extractor.expect_sha256(digest);
         }
         let extracted = self.closer.scope(|scope| {
             let group = scope.group(wheel.name.as_ref());
-            read(extractor, WheelSink::new(wheel, destination.clone(), &group))
+            read(extractor, WheelSink::new(wheel, destination.clone(), &group, check))
         });
         self.report_quarantine(&destination.report());
         let committed = advise(extracted?)?.committed;
@@ -149,6 +269,11 @@ impl Unpacker<'_> {
         }
         Ok(committed.unpacked)
     }
+}
+
+/// Wheels of private indexes may have data descriptors, and names that only this system can hold.
+fn policy() -> Policy {
+    Policy::portable().native_names()
 }
 
 /// Says what to do about an archive that cannot be unpacked.
@@ -213,6 +338,37 @@ fn sha256_of(mut file: File) -> anyhow::Result<[u8; 32]> {
             read => hasher.update(&buffer[..read]),
         }
     }
+}
+
+/// Trees of fewer files are placed faster than a thread starts.
+const FILES_PER_PLACER: usize = 200;
+
+/// Places a tree on several threads; the first error counts.
+fn place(tree: &Tree, destination: &Destination, placers: usize) -> cas_store::Result<()> {
+    let placers = placers.min(tree.files().len() / FILES_PER_PLACER);
+    if placers < 2 {
+        return tree.place(destination).map(drop);
+    }
+    std::thread::scope(|threads| {
+        let parts = tree.parts(placers);
+        let started: Vec<_> =
+            parts.into_iter().map(|part| threads.spawn(move || part.place(destination))).collect();
+        let placed = started.into_iter().map(|thread| match thread.join() {
+            Ok(placed) => placed.map(drop),
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        placed.fold(Ok(()), Result::and)
+    })
+}
+
+fn digest_key(digest: &[u8; 32]) -> String {
+    format!("sha256/{}", record::hex(digest))
+}
+
+fn needs_seek(error: &anyhow::Error) -> bool {
+    let mut causes =
+        error.chain().filter_map(|cause| cause.downcast_ref::<stream_extract::Error>());
+    causes.any(stream_extract::Error::is_needs_seek)
 }
 
 /// Makes `dir` empty again.

@@ -147,7 +147,7 @@ fn configuration(base: &Interpreter, python: &Path, options: &Options) -> String
         options.system_site_packages,
     );
     if let Some(prompt) = &options.prompt {
-        text.push_str(&format!("prompt = {prompt}\n"));
+        text.extend(["prompt = ", prompt, "\n"]);
     }
     text
 }

@@ -1,36 +1,14 @@
 //! Reads the whole cache and compares it with what its names and checksums promise.
 //!
-//! A cache may lose data and must not return wrong data; this is how to know before it is asked. What
-//! is found is a list, and repairing is removing: everything here can be fetched again.
+//! A cache may lose data and must not return wrong data; this is how to know before it is asked. The
+//! two stores check themselves; what is between them is checked here: that every tree still has its
+//! files and its metadata. Repairing is removing, or healing from an environment that has the bytes.
 
-use std::collections::HashSet;
-use std::fmt;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use cas_store::{Digest, TreeFile};
+use cas_store::{Damage, HealedFrom, VerifyOptions};
 
-use crate::cache::Cache;
-
-/// One damaged thing and what names it.
-#[derive(Debug)]
-pub(crate) enum Damage {
-    /// An object whose content has another digest, or that is gone.
-    Object { path: PathBuf, tree: String, what: String },
-    /// A tree that cannot be read, or whose metadata cannot.
-    Wheel { tree: String, what: String },
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Object { path, tree, what } => {
-                write!(f, "`{}` of {tree}: {what}", path.display())
-            }
-            Self::Wheel { tree, what } => write!(f, "{tree}: {what}"),
-        }
-    }
-}
+use crate::cache::{Cache, TEXTS};
 
 /// What was read, and what is wrong with it.
 #[derive(Debug, Default)]
@@ -38,86 +16,85 @@ pub(crate) struct Checked {
     pub(crate) wheels: u64,
     pub(crate) files: u64,
     pub(crate) bytes: u64,
-    pub(crate) damage: Vec<Damage>,
+    /// One line for each thing that is damaged.
+    pub(crate) damage: Vec<String>,
 }
 
-/// Reads everything that the trees name.
-pub(crate) fn check(cache: &Cache) -> anyhow::Result<Checked> {
+/// Reads everything; with `repair`, removes or heals what is damaged.
+pub(crate) fn check(cache: &Cache, repair: bool) -> anyhow::Result<Checked> {
     let mut checked = Checked::default();
-    let mut seen = HashSet::new();
-    for key in cache.store.trees()? {
-        checked.wheels += 1;
-        checked.damage.extend(check_texts(cache, &key));
-        match cache.store.tree(&key) {
-            Ok(tree) => {
-                let files = tree.iter().flat_map(|tree| tree.files());
-                for file in files.filter(|file| file.digest != Digest::of(b"")) {
-                    if seen.insert((file.digest, file.executable)) {
-                        check_object(cache, &key, file, &mut checked);
-                    }
-                }
-            }
-            Err(error) => checked.damage.push(Damage::Wheel { tree: key, what: error.to_string() }),
-        }
-    }
+    check_index(cache, repair, &mut checked)?;
+    check_objects(cache, repair, &mut checked)?;
+    check_trees(cache, repair, &mut checked)?;
     Ok(checked)
 }
 
-fn check_texts(cache: &Cache, key: &str) -> Option<Damage> {
-    let damage = |what: String| Some(Damage::Wheel { tree: key.to_owned(), what });
-    let lost = || damage(format!("its metadata is lost from `{}`", cache.index.path().display()));
-    let entry = match cache.index.get(&format!("wheel/{key}")) {
-        Ok(Some(entry)) => entry,
-        Ok(None) => return lost(),
-        Err(error) => return damage(error.to_string()),
-    };
-    for name in crate::cache::TEXTS {
-        match entry.slice(name) {
-            Ok(Some(_)) => {}
-            Ok(None) => return lost(),
-            Err(error) => return damage(error.to_string()),
+fn check_index(cache: &Cache, repair: bool, checked: &mut Checked) -> anyhow::Result<()> {
+    let verified = cache.index.verify()?;
+    checked.damage.extend(verified.faults.iter().map(ToString::to_string));
+    if repair && !verified.is_sound() {
+        let compacted = cache.index.compact()?;
+        tracing::debug!("{compacted:?}");
+    }
+    Ok(())
+}
+
+fn check_objects(cache: &Cache, repair: bool, checked: &mut Checked) -> anyhow::Result<()> {
+    let environments = cache.environments();
+    let options =
+        environments.into_iter().fold(VerifyOptions::default(), VerifyOptions::environment);
+    let report = cache.store.verify(options.report_only(!repair))?;
+    checked.files = report.objects;
+    checked.bytes = report.bytes_read;
+    checked.damage.extend(report.damaged.iter().map(|damage| describe(cache, damage)));
+    Ok(())
+}
+
+/// What is wrong with an object, who has it too, and what became of it.
+fn describe(cache: &Cache, damage: &Damage) -> String {
+    let path = cache.store.object_path(damage.digest, damage.executable);
+    let mut lines = vec![format!("{}: its content is not what its name says", path.display())];
+    let shared = damage.shared_with.iter();
+    lines.extend(shared.map(|sharer| format!("  the same file is `{}`", sharer.display())));
+    lines.extend(match &damage.healed {
+        Some(HealedFrom::File(file)) => Some(format!("  healed from `{}`", file.display())),
+        Some(_) => Some("  healed from its other variant".to_owned()),
+        None => damage.quarantined.as_ref().map(|_| "  set aside".to_owned()),
+    });
+    lines.join("\n")
+}
+
+fn check_trees(cache: &Cache, repair: bool, checked: &mut Checked) -> anyhow::Result<()> {
+    for key in cache.store.trees()? {
+        checked.wheels += 1;
+        let Some(what) = tree_fault(cache, &key)? else { continue };
+        checked.damage.push(format!("{key}: {what}"));
+        if repair {
+            cache.store.remove_tree(&key)?;
         }
     }
-    None
+    Ok(())
 }
 
-fn check_object(cache: &Cache, key: &str, file: &TreeFile, checked: &mut Checked) {
-    let path = cache.store.object_path(file.digest, file.executable);
-    let found = fs_err::File::open(&path).and_then(Digest::of_reader);
-    let what = match found {
-        Ok((digest, bytes)) if digest == file.digest => {
-            checked.files += 1;
-            checked.bytes += bytes;
-            return;
+/// What an unpacked wheel has lost.
+fn tree_fault(cache: &Cache, key: &str) -> anyhow::Result<Option<String>> {
+    let Some(tree) = cache.store.tree(key)? else { return Ok(None) };
+    if !has_texts(cache, key) {
+        return Ok(Some(format!("its metadata is lost from {}", cache.index.path().display())));
+    }
+    let mut lost: Vec<PathBuf> = Vec::new();
+    for file in tree.files().iter().filter(|file| file.size > 0) {
+        if !cache.store.contains(file.digest, file.executable)? {
+            lost.push(PathBuf::from(&file.path));
         }
-        Ok((digest, _)) => format!("its content has the digest {digest}"),
-        Err(error) if error.kind() == ErrorKind::NotFound => "it is missing".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    checked.damage.push(Damage::Object { path, tree: key.to_owned(), what });
+    }
+    Ok(lost
+        .first()
+        .map(|first| format!("{} of its files are lost, `{}` first", lost.len(), first.display())))
 }
 
-/// Removes what is damaged and returns how many entries that were.
-pub(crate) fn repair(cache: &Cache, damage: &[Damage]) -> anyhow::Result<usize> {
-    let mut batch = cache.index.batch();
-    for damage in damage {
-        let tree = match damage {
-            Damage::Object { path, tree, .. } => {
-                remove_if_there(path)?;
-                tree
-            }
-            Damage::Wheel { tree, .. } => tree,
-        };
-        cache.store.remove_tree(tree)?;
-        batch.remove(&format!("wheel/{tree}"))?;
-    }
-    cache.commit(batch);
-    Ok(damage.len())
-}
-
-fn remove_if_there(path: &std::path::Path) -> anyhow::Result<()> {
-    match fs_err::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
-        _ => Ok(()),
-    }
+fn has_texts(cache: &Cache, key: &str) -> bool {
+    let entry = cache.index.get(&format!("wheel/{key}"));
+    let Ok(Some(entry)) = entry else { return false };
+    TEXTS.iter().all(|name| matches!(entry.slice(name), Ok(Some(_))))
 }

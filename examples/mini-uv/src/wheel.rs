@@ -42,12 +42,10 @@ pub(crate) struct Seen<'a> {
 const MAJOR: u64 = 1;
 
 /// The top-level folder called `NAME-VERSION.dist-info`, of which there must be one.
-pub(crate) fn dist_info<'a>(
-    paths: impl Iterator<Item = &'a str>,
-    wheel: &WheelName,
-) -> anyhow::Result<String> {
+pub(crate) fn dist_info<P: AsRef<str>>(paths: &[P], wheel: &WheelName) -> anyhow::Result<String> {
     let mut found: Vec<&str> = paths
-        .filter_map(|path| path.split_once('/'))
+        .iter()
+        .filter_map(|path| path.as_ref().split_once('/'))
         .map(|(top, _)| top)
         .filter(|top| top.ends_with(".dist-info"))
         .collect();
@@ -163,7 +161,7 @@ mod tests {
 
     #[test]
     fn there_is_one_dist_info_folder_and_it_has_the_archives_name() {
-        let find = |paths: &[&str]| dist_info(paths.iter().copied(), &wheel());
+        let find = |paths: &[&str]| dist_info(paths, &wheel());
         assert_eq!(
             find(&["a.py", "foo_bar-1.0.dist-info/WHEEL"]).unwrap(),
             "foo_bar-1.0.dist-info"
@@ -204,6 +202,6 @@ mod tests {
         let wrong = verified(&[row("a", Some([8; 32]))], "x.dist-info", &files).unwrap_err();
         assert!(wrong.to_string().contains("`a`"), "{wrong}");
         let short = verified(&[Row { size: Some(9), ..row("a", None) }], "x.dist-info", &files);
-        assert!(short.unwrap_err().to_string().contains("9"));
+        assert!(short.unwrap_err().to_string().contains('9'));
     }
 }

@@ -37,11 +37,6 @@ impl WheelName {
     pub(crate) fn tag_text(&self) -> String {
         [self.pythons.join("."), self.abis.join("."), self.platforms.join(".")].join("-")
     }
-
-    /// The platform tags, as written.
-    pub(crate) fn platform_text(&self) -> String {
-        self.platforms.join(".")
-    }
 }
 
 impl FromStr for WheelName {

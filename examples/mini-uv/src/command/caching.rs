@@ -96,7 +96,7 @@ fn clean(tool: &Tool, packages: &[String]) -> anyhow::Result<ExitCode> {
         .collect::<anyhow::Result<Vec<PackageName>>>()?;
     let forgotten = cache.forget(&names)?;
     tracing::debug!("forgot {forgotten} unpacked wheels");
-    let report = sweep(&cache)?;
+    let report = sweep(cache)?;
     if forgotten == 0 && report.objects_removed == 0 {
         tool.ui.status("No cache entries found");
     } else {
@@ -108,7 +108,8 @@ fn clean(tool: &Tool, packages: &[String]) -> anyhow::Result<ExitCode> {
 fn prune(tool: &Tool) -> anyhow::Result<ExitCode> {
     let cache = tool.cache()?;
     tool.ui.status(format!("Pruning cache at: {}", cache.dir.display()));
-    let report = sweep(&cache)?;
+    let report = sweep(cache)?;
+    tracing::debug!("{:?}", cache.index.compact()?);
     if report.objects_removed + report.temporaries_removed == 0 {
         tool.ui.status("No unused entries found");
     } else {
@@ -122,14 +123,12 @@ fn sweep(cache: &Cache) -> anyhow::Result<SweepReport> {
     Ok(cache.store.sweep(SweepOptions::default().grace(Duration::ZERO))?)
 }
 
-/// Reads every object that a tree names, and every entry that belongs to a tree.
+/// Reads everything and says what is damaged.
 fn verify(tool: &Tool, repair: bool) -> anyhow::Result<ExitCode> {
     let cache = tool.cache()?;
     let started = Instant::now();
-    let checked = crate::verify::check(cache)?;
-    for damage in &checked.damage {
-        ui::result(damage.to_string());
-    }
+    let checked = crate::verify::check(cache, repair)?;
+    checked.damage.iter().for_each(ui::result);
     tool.ui.status(format!(
         "Verified {} ({}) of {} in {:.2}s",
         ui::plural(checked.files, "file"),
@@ -137,17 +136,15 @@ fn verify(tool: &Tool, repair: bool) -> anyhow::Result<ExitCode> {
         ui::plural(checked.wheels, "wheel"),
         started.elapsed().as_secs_f64()
     ));
+    let faults = ui::plural(checked.damage.len() as u64, "fault");
     if checked.damage.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
     if repair {
-        let repaired = crate::verify::repair(cache, &checked.damage)?;
-        tool.ui.status(format!(
-            "Removed {repaired} damaged entries; they are fetched again when needed"
-        ));
+        tool.ui.status(format!("Repaired {faults}; what is missing is fetched again when needed"));
         return Ok(ExitCode::SUCCESS);
     }
-    Err(anyhow::anyhow!("the cache has {} damaged entries", checked.damage.len()))
+    Err(anyhow::anyhow!("the cache has {faults}"))
         .unsatisfied()
-        .hint("run `mini-uv cache verify --repair` to remove them")
+        .hint("run `mini-uv cache verify --repair` to remove or heal what is damaged")
 }

@@ -36,10 +36,7 @@ fn a_truncated_wheel_installs_nothing_and_says_where_it_ends() {
     for keep in [0, 1, 30, whole.len() / 3, whole.len() / 2, whole.len() - 100, whole.len() - 1] {
         let wheel = damaged(&world, &whole[..keep]);
         let ran = world.install(&environment, &[wheel.to_str().unwrap()]);
-        ran.failure(
-            2,
-            &["error: failed to unpack", "damaged/sample-1.0-py3-none-any.whl", "hint:"],
-        );
+        ran.failure(2, &["error: failed to", "damaged/sample-1.0-py3-none-any.whl", "hint:"]);
         assert_eq!(environment.picture(), before, "cut at {keep}");
     }
     assert_usable(&world, &environment);
@@ -51,7 +48,7 @@ fn a_flipped_bit_in_a_wheel_is_found_and_installs_nothing() {
     let environment = world.environment("env");
     let before = environment.picture();
     let whole = sample().bytes();
-    for at in (0..whole.len()).step_by(whole.len() / 12) {
+    for at in (0..whole.len()).step_by(whole.len() / 8) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
         let wheel = damaged(&world, &bytes);
@@ -93,7 +90,7 @@ fn a_flipped_byte_in_the_index_file_is_found_by_verify_and_costs_an_unpacking() 
     let index = index_file(&world);
     let whole = std::fs::read(&index).unwrap();
     let mut noticed = 0;
-    for (round, at) in (0..whole.len()).step_by(whole.len() / 16).enumerate() {
+    for (round, at) in (0..whole.len()).step_by(whole.len() / 6).enumerate() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x01;
         std::fs::write(&index, bytes).unwrap();
@@ -135,8 +132,12 @@ fn an_edited_file_is_found_by_verify_and_healed_for_the_next_environment() {
     let mut text = std::fs::read(&victim).unwrap();
     text.extend(b"VERSION = 'edited'\n");
     std::fs::write(&victim, text).unwrap();
-    let found = world.run(&["cache", "verify"]).failure(1, &["1 damaged entries", "--repair"]);
-    assert!(found.stdout.contains("its content has the digest"), "{found:?}");
+    let found = world.run(&["cache", "verify"]).failure(1, &["the cache has 1 fault", "--repair"]);
+    assert!(found.stdout.contains("its content is not what its name says"), "{found:?}");
+    assert!(
+        found.stdout.contains(&format!("the same file is `{}`", victim.display())),
+        "{found:?}"
+    );
     // Another wheel, never unpacked before, with the same file.
     let other = Wheel::new("other", "2.0")
         .file("other/__init__.py", "VERSION = '1.0'\n")
@@ -173,7 +174,7 @@ impl Drop for Tmpfs {
 fn large() -> Wheel {
     (0..40_u8).fold(Wheel::module("large", "1.0"), |wheel, number| {
         let noise: Vec<u8> = (0..50_000_u32)
-            .map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8 ^ number)
+            .map(|at| at.wrapping_mul(2_654_435_761).to_le_bytes()[2] ^ number)
             .collect();
         wheel.file(&format!("large/{number}.bin"), noise)
     })

@@ -3,6 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod damage;
+mod hostile;
+mod index;
 mod install;
+mod network;
+mod resolve;
 mod wheel;
 mod world;

@@ -15,7 +15,7 @@ pub(crate) struct Wheel {
     tag: String,
     pure: bool,
     metadata: String,
-    wheel_version: String,
+    standard: String,
     files: Vec<(String, Vec<u8>, u32)>,
     record: Option<String>,
 }
@@ -28,7 +28,7 @@ impl Wheel {
             tag: "py3-none-any".to_owned(),
             pure: true,
             metadata: String::new(),
-            wheel_version: "1.0".to_owned(),
+            standard: "1.0".to_owned(),
             files: Vec::new(),
             record: None,
         }
@@ -65,7 +65,7 @@ impl Wheel {
     }
 
     pub(crate) fn requires(mut self, requirement: &str) -> Self {
-        self.metadata.push_str(&format!("Requires-Dist: {requirement}\n"));
+        self.metadata.extend(["Requires-Dist: ", requirement, "\n"]);
         self
     }
 
@@ -76,12 +76,12 @@ impl Wheel {
     }
 
     pub(crate) fn tag(mut self, tag: &str) -> Self {
-        self.tag = tag.to_owned();
+        tag.clone_into(&mut self.tag);
         self
     }
 
     pub(crate) fn wheel_version(mut self, version: &str) -> Self {
-        self.wheel_version = version.to_owned();
+        version.clone_into(&mut self.standard);
         self
     }
 
@@ -89,6 +89,18 @@ impl Wheel {
     pub(crate) fn record(mut self, text: &str) -> Self {
         self.record = Some(text.to_owned());
         self
+    }
+
+    /// The text of METADATA.
+    pub(crate) fn metadata_text(&self) -> String {
+        format!(
+            "Metadata-Version: 2.1\nName: {}\nVersion: {}\n{}\n",
+            self.name, self.version, self.metadata
+        )
+    }
+
+    pub(crate) fn normalized_name(&self) -> String {
+        self.name.to_lowercase().replace(['_', '.'], "-")
     }
 
     fn stem(&self) -> String {
@@ -112,15 +124,12 @@ impl Wheel {
         };
         let metadata = format!("{dist_info}/METADATA");
         if !has(&entries, &metadata) {
-            let text = format!(
-                "Metadata-Version: 2.1\nName: {}\nVersion: {}\n{}\n",
-                self.name, self.version, self.metadata
-            );
+            let text = self.metadata_text();
             entries.push((metadata, text.into(), 0o644));
         }
         let text = format!(
             "Wheel-Version: {}\nGenerator: test\nRoot-Is-Purelib: {}\nTag: {}\n",
-            self.wheel_version, self.pure, self.tag
+            self.standard, self.pure, self.tag
         );
         entries.push((format!("{dist_info}/WHEEL"), text.into(), 0o644));
         let record = format!("{dist_info}/RECORD");
@@ -154,7 +163,7 @@ impl Wheel {
 fn record_of(entries: &[(String, Vec<u8>, u32)], record: &str) -> String {
     let mut text = String::new();
     for (path, bytes, _) in entries {
-        text.push_str(&format!("{path},sha256={},{}\n", digest(bytes), bytes.len()));
+        text.extend([path, ",sha256=", &digest(bytes), ",", &bytes.len().to_string(), "\n"]);
     }
     text + record + ",,\n"
 }
@@ -162,20 +171,15 @@ fn record_of(entries: &[(String, Vec<u8>, u32)], record: &str) -> String {
 /// SHA-256 as RECORD writes it.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let bits: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:08b}")).collect();
-    let padded = format!("{bits}00");
-    padded
-        .as_bytes()
-        .chunks(6)
-        .map(|six| {
-            let index =
-                six.iter().fold(0_usize, |index, bit| index * 2 + usize::from(*bit == b'1'));
-            char::from(LETTERS[index])
-        })
-        .collect()
+    let digest = Sha256::digest(bytes);
+    let bit =
+        |at: usize| digest.get(at / 8).map_or(0, |byte| usize::from(byte >> (7 - at % 8) & 1));
+    let letter = |at: usize| LETTERS[(0..6).fold(0, |index, next| index * 2 + bit(at * 6 + next))];
+    (0..43).map(|at| char::from(letter(at))).collect()
 }
 
 /// SHA-256 as requirement files write it.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap();
+    Sha256::digest(bytes).iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

@@ -59,7 +59,7 @@ impl World {
 
     /// The tool, without anything that this machine's environment says about it.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mini-uv"));
+        let mut command = Command::new(tool());
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if ["UV_", "PIP_", "PYTHON", "VIRTUAL_ENV"]
@@ -99,6 +99,17 @@ impl World {
     pub(crate) fn install(&self, environment: &Environment, args: &[&str]) -> Ran {
         self.run(&[&["pip", "install", "--no-index", "--python", environment.str()], args].concat())
     }
+}
+
+/// The tool: as cargo says in tests, beside this program elsewhere.
+fn tool() -> PathBuf {
+    option_env!("CARGO_BIN_EXE_mini-uv").map_or_else(
+        || {
+            let own = std::env::current_exe().unwrap();
+            own.ancestors().nth(2).unwrap().join("mini-uv")
+        },
+        PathBuf::from,
+    )
 }
 
 /// A virtual environment.

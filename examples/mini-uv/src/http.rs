@@ -1,0 +1,207 @@
+//! Asks servers for bytes: certificates of the platform, credentials of the address, retries.
+//!
+//! Blocking by design: the callers are threads that unpack what arrives. Redirects, proxies (from the
+//! usual variables) and connection reuse are the HTTP library's. `--offline` is enforced here, so that
+//! no caller can forget it.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body};
+use url::Url;
+
+use crate::fault::Advise;
+use crate::record;
+
+/// How often a request is sent before its failure counts.
+const ATTEMPTS: u32 = 4;
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// A client for every server that one command talks to.
+#[derive(Debug)]
+pub(crate) struct Http {
+    agent: Agent,
+    offline: bool,
+}
+
+/// An answer whose body was not read yet.
+pub(crate) type Response = ureq::http::Response<Body>;
+
+impl Http {
+    /// A client that trusts the platform's certificates, or those in the file `cert`.
+    pub(crate) fn new(offline: bool, cert: Option<&Path>) -> anyhow::Result<Self> {
+        let roots = match cert {
+            Some(file) => certificates(file)?,
+            None => RootCerts::PlatformVerifier,
+        };
+        let agent = Agent::config_builder()
+            .tls_config(TlsConfig::builder().root_certs(roots).build())
+            .http_status_as_error(false)
+            .user_agent(concat!("mini-uv/", env!("CARGO_PKG_VERSION")))
+            .timeout_connect(Some(Duration::from_secs(10)))
+            .timeout_recv_response(Some(Duration::from_secs(30)))
+            .build()
+            .new_agent();
+        Ok(Self { agent, offline })
+    }
+
+    pub(crate) fn is_offline(&self) -> bool {
+        self.offline
+    }
+
+    /// Sends a request until an answer comes that is worth reading.
+    ///
+    /// Server errors and lost connections are tried again; other answers, 404 too, are the caller's.
+    pub(crate) fn get(&self, url: &Url, headers: &[(&str, &str)]) -> anyhow::Result<Response> {
+        if self.offline {
+            return Err(anyhow::anyhow!(
+                "network access is disabled, and `{}` is not in the cache",
+                public(url)
+            ))
+            .hint("run once without `--offline` to fill the cache");
+        }
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1..=ATTEMPTS {
+            let answer = self.send(url, headers);
+            let again = match &answer {
+                Ok(response) => is_temporary(response.status().as_u16()),
+                Err(error) => is_worth_retrying(error),
+            };
+            if !again || attempt == ATTEMPTS {
+                return answer
+                    .with_context(|| format!("failed to fetch `{}`", public(url)))
+                    .hint_with(|| advice(url));
+            }
+            tracing::debug!("trying `{}` again in {pause:?}", public(url));
+            std::thread::sleep(pause);
+            pause *= 2;
+        }
+        bail!("failed to fetch `{}`", public(url))
+    }
+
+    fn send(&self, url: &Url, headers: &[(&str, &str)]) -> Result<Response, ureq::Error> {
+        tracing::debug!("GET {}", public(url));
+        let mut request = self.agent.get(public(url).as_str());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(credentials) = credentials(url) {
+            request = request.header("Authorization", credentials);
+        }
+        request.call()
+    }
+}
+
+fn certificates(file: &Path) -> anyhow::Result<RootCerts> {
+    let pem = fs_err::read(file).hint("`--cert` takes a file of certificates in PEM format")?;
+    let mut found: Vec<Certificate<'static>> = Vec::new();
+    for item in parse_pem(&pem) {
+        if let PemItem::Certificate(certificate) = item? {
+            found.push(certificate);
+        }
+    }
+    if found.is_empty() {
+        bail!("`{}` holds no certificate", file.display());
+    }
+    Ok(RootCerts::new_with_certs(&found))
+}
+
+/// The body of a successful answer, or the status as an error.
+pub(crate) fn body(url: &Url, response: Response) -> anyhow::Result<Body> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response.into_body());
+    }
+    let result: anyhow::Result<Body> = Err(anyhow::anyhow!("`{}` answered {status}", public(url)));
+    match status.as_u16() {
+        401 | 403 => result
+            .hint("put credentials into the address (`https://user:password@...`) of the index"),
+        _ => result.hint_with(|| advice(url)),
+    }
+}
+
+/// Reads a whole body of at most `max` bytes.
+pub(crate) fn read_all(body: Body, max: u64) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read =
+        body.into_with_config().limit(max + 1).reader().take(max + 1).read_to_end(&mut bytes)?;
+    if read as u64 > max {
+        bail!("the answer has more than {max} bytes");
+    }
+    Ok(bytes)
+}
+
+/// The value of a header, if it is text.
+pub(crate) fn header<'r>(response: &'r Response, name: &str) -> Option<&'r str> {
+    response.headers().get(name)?.to_str().ok()
+}
+
+fn is_temporary(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
+}
+
+fn is_worth_retrying(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::Io(error) => error.kind() != io::ErrorKind::ConnectionRefused,
+        ureq::Error::Timeout(_) | ureq::Error::ConnectionFailed => true,
+        _ => false,
+    }
+}
+
+fn advice(url: &Url) -> String {
+    let host = url.host_str().unwrap_or("the server");
+    format!(
+        "check the address and the connection to {host}, or use what is in the cache with `--offline`"
+    )
+}
+
+/// The address without credentials, for requests, messages and records.
+pub(crate) fn public(url: &Url) -> Url {
+    let mut url = url.clone();
+    // Only addresses without a host refuse this, and they have no credentials.
+    url.set_username("").unwrap_or(());
+    url.set_password(None).unwrap_or(());
+    url
+}
+
+/// The Authorization header for the credentials in an address.
+fn credentials(url: &Url) -> Option<String> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let user = crate::request::decode_percent(url.username());
+    let password = crate::request::decode_percent(url.password().unwrap_or_default());
+    Some(format!("Basic {}", base64(format!("{user}:{password}").as_bytes())))
+}
+
+/// Base64 with padding, from the URL-safe alphabet that RECORD uses.
+fn base64(bytes: &[u8]) -> String {
+    let mut text = record::encode(bytes).replace('-', "+").replace('_', "/");
+    while !text.len().is_multiple_of(4) {
+        text.push('=');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_sent_and_never_shown() {
+        let url: Url = "https://us%40er:p%3Ass@host.test/simple/?".parse().unwrap();
+        assert_eq!(credentials(&url).unwrap(), "Basic dXNAZXI6cDpzcw==");
+        assert!(!public(&url).to_string().contains("ss@"));
+        assert_eq!(credentials(&"https://host.test/".parse().unwrap()), None);
+    }
+
+    #[test]
+    fn offline_asks_nobody() {
+        let http = Http::new(true, None).unwrap();
+        let error = http.get(&"http://127.0.0.1:1/".parse().unwrap(), &[]).unwrap_err();
+        assert!(error.to_string().contains("network access is disabled"));
+    }
+}

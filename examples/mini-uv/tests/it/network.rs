@@ -1,0 +1,322 @@
+//! Installing from an index: documents, metadata, downloads, and what the cache makes of them.
+
+use crate::index::{Index, Manners};
+use crate::wheel::{Wheel, hex};
+use crate::world::{Environment, Ran, World};
+
+/// Two packages, one of which needs the other.
+fn index(manners: Manners) -> Index {
+    let index = Index::start(manners);
+    index.add(&Wheel::module("app", "1.0").requires("lib>=1").file("app/data.bin", noise(300_000)));
+    index.add(&Wheel::module("lib", "1.0"));
+    index.add(&Wheel::module("lib", "2.0"));
+    index
+}
+
+/// Bytes that do not compress.
+fn noise(count: u32) -> Vec<u8> {
+    let mut state = 1_u32;
+    (0..count)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        })
+        .collect()
+}
+
+fn install(world: &World, environment: &Environment, index: &Index, args: &[&str]) -> Ran {
+    let url = index.url();
+    world.run(
+        &[&["pip", "install", "--python", environment.str(), "--index-url", &url], args].concat(),
+    )
+}
+
+#[track_caller]
+fn assert_app(environment: &Environment) {
+    let seen = environment.python("import app, lib; print(app.VERSION, lib.VERSION)");
+    assert_eq!(seen, "1.0 2.0");
+}
+
+#[test]
+fn packages_and_what_they_need_come_from_an_index_however_it_serves_them() {
+    for manners in [
+        Manners::default(),
+        Manners { metadata_files: true, ..Manners::default() },
+        Manners { no_ranges: true, ..Manners::default() },
+        Manners { html: true, no_digests: true, ..Manners::default() },
+    ] {
+        let world = World::new();
+        let environment = world.environment("env");
+        let index = index(manners);
+        let ran = install(&world, &environment, &index, &["app"]).success();
+        assert!(ran.stderr.contains(" + app==1.0\n + lib==2.0"), "{ran:?}");
+        assert_app(&environment);
+        let whole = index
+            .log()
+            .iter()
+            .filter(|path| path.ends_with("app-1.0-py3-none-any.whl.metadata"))
+            .count();
+        assert_eq!(whole, usize::from(manners.metadata_files));
+        let again = install(&world, &environment, &index, &["app"]).success();
+        assert!(again.stderr.contains("Checked 2 packages"), "{again:?}");
+        world.run(&["cache", "verify"]).success();
+    }
+}
+
+#[test]
+fn a_second_environment_asks_for_nothing_and_works_offline() {
+    let world = World::new();
+    let index = index(Manners::default());
+    install(&world, &world.environment("one"), &index, &["app"]).success();
+    index.log();
+    let two = world.environment("two");
+    install(&world, &two, &index, &["app"]).success();
+    assert_eq!(index.log(), Vec::<String>::new());
+    assert_app(&two);
+    let url = index.url();
+    drop(index);
+    let three = world.environment("three");
+    let args = ["pip", "install", "--offline", "--python", three.str(), "--index-url", &url, "app"];
+    world.run(&args).success();
+    assert_app(&three);
+    let missing =
+        ["pip", "install", "--offline", "--python", three.str(), "--index-url", &url, "other"];
+    world
+        .run(&missing)
+        .failure(2, &["network access is disabled", "hint: run once without `--offline`"]);
+}
+
+#[test]
+fn a_stale_document_is_revalidated_by_its_mark() {
+    let world = World::new();
+    let index = index(Manners { max_age_s: Some(0), ..Manners::default() });
+    install(&world, &world.environment("one"), &index, &["app"]).success();
+    index.log();
+    install(&world, &world.environment("two"), &index, &["app"]).success();
+    let log = index.log();
+    assert_eq!(log.iter().filter(|path| *path == "304").count(), 2, "{log:?}");
+    assert!(!log.iter().any(|path| path.starts_with("/files/")), "{log:?}");
+    index.add(&Wheel::module("lib", "3.0"));
+    let three = world.environment("three");
+    install(&world, &three, &index, &["app"]).success();
+    assert_eq!(three.python("import lib; print(lib.VERSION)"), "3.0");
+}
+
+#[test]
+fn a_lost_connection_is_taken_up_where_it_broke() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let index = index(Manners {
+        break_after_bytes: Some(100_000),
+        metadata_files: true,
+        ..Manners::default()
+    });
+    install(&world, &environment, &index, &["app"]).success();
+    assert_app(&environment);
+    let log = index.log();
+    let parts = log.iter().filter(|path| path.ends_with("app-1.0-py3-none-any.whl")).count();
+    assert!(parts >= 3, "{log:?}");
+    world.run(&["cache", "verify"]).success();
+}
+
+#[test]
+fn a_damaged_download_installs_nothing_and_is_not_kept() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let before = environment.picture();
+    let manners = Manners { metadata_files: true, ..Manners::default() };
+    let index = index(manners);
+    index.behave(Manners { corrupt: true, ..manners });
+    let ran = install(&world, &environment, &index, &["app"]);
+    ran.failure(2, &["error: failed to install", "==", "hint:"]);
+    assert_eq!(environment.picture(), before);
+    index.behave(manners);
+    install(&world, &environment, &index, &["app"]).success();
+    assert_app(&environment);
+    world.run(&["cache", "verify"]).success();
+}
+
+#[test]
+fn a_package_that_the_index_does_not_have_is_said_to_be_missing() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let index = index(Manners::default());
+    let ran = install(&world, &environment, &index, &["nothing"]);
+    ran.failure(
+        1,
+        &["error: no solution found", "cause: Because nothing was not found at `http://127.0.0.1"],
+    );
+}
+
+#[test]
+fn a_wheel_is_installed_from_its_address() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let index = index(Manners::default());
+    let url = index.file_url("app-1.0-py3-none-any.whl");
+    install(&world, &environment, &index, &[&url]).success();
+    assert_app(&environment);
+    let freeze = world.run(&["pip", "freeze", "--python", environment.str()]).success().stdout;
+    assert_eq!(freeze, format!("app @ {url}\nlib==2.0\n"));
+    let wrong = format!("{url}#sha256={}", "0".repeat(64));
+    let other = world.environment("other");
+    install(&world, &other, &index, &[&wrong])
+        .failure(2, &["SHA-256", "hint: the wheel is not the one that was promised"]);
+    let digest = hex(&Wheel::module("app", "1.0")
+        .requires("lib>=1")
+        .file("app/data.bin", noise(300_000))
+        .bytes());
+    install(&world, &other, &index, &[&format!("{url}#sha256={digest}")]).success();
+}
+
+#[test]
+fn requirements_files_pin_digests() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let index = index(Manners::default());
+    let lib = hex(&Wheel::module("lib", "2.0").bytes());
+    let app = hex(&Wheel::module("app", "1.0")
+        .requires("lib>=1")
+        .file("app/data.bin", noise(300_000))
+        .bytes());
+    let file = world.path("requirements.txt");
+    let install_file = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        install(&world, &environment, &index, &["-r", file.to_str().unwrap()])
+    };
+    install_file(&format!("app==1.0 --hash=sha256:{app}\n"))
+        .failure(1, &["the dependency lib==2.0 has none"]);
+    install_file(&format!("app==1.0 --hash=sha256:{app}\nlib\n"))
+        .failure(2, &["`lib` is not pinned"]);
+    let wrong = "1".repeat(64);
+    install_file(&format!("app==1.0 --hash=sha256:{app}\nlib==2.0 --hash=sha256:{wrong}\n"))
+        .failure(1, &["no file with a digest that is asked for"]);
+    install_file(&format!("app==1.0 --hash=sha256:{app}\nlib==2.0 \\\n --hash=sha256:{wrong} \\\n --hash=sha256:{lib}\n")).success();
+    assert_app(&environment);
+}
+
+#[test]
+fn constraints_limit_and_upgrades_lift() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let index = index(Manners::default());
+    let limits = world.path("limits.txt");
+    std::fs::write(&limits, "lib<2\nunused==9\n").unwrap();
+    install(&world, &environment, &index, &["app", "-c", limits.to_str().unwrap()]).success();
+    let version = || environment.python("import lib; print(lib.VERSION)");
+    assert_eq!(version(), "1.0");
+    install(&world, &environment, &index, &["lib"]).success();
+    assert_eq!(version(), "1.0", "what is installed stays");
+    let dry = install(&world, &environment, &index, &["--upgrade", "--dry-run", "lib"]).success();
+    assert!(dry.stderr.contains("Would install 1 package\n - lib==1.0\n + lib==2.0"), "{dry:?}");
+    assert_eq!(version(), "1.0", "a dry run changes nothing");
+    install(&world, &environment, &index, &["--upgrade", "lib"]).success();
+    assert_eq!(version(), "2.0");
+    std::fs::remove_file(environment.site().join("lib/__init__.py")).unwrap();
+    let again = install(&world, &environment, &index, &["--reinstall", "lib"]).success();
+    assert!(again.stderr.contains(" ~ lib==2.0"), "{again:?}");
+    assert_eq!(version(), "2.0");
+}
+
+#[test]
+fn two_processes_install_the_same_wheels_at_once() {
+    let world = World::new();
+    let index = index(Manners::default());
+    let environments: Vec<Environment> =
+        (0..3).map(|number| world.environment(&format!("env{number}"))).collect();
+    let url = index.url();
+    let children: Vec<_> = environments
+        .iter()
+        .map(|environment| {
+            let mut command = world.command(&[
+                "pip",
+                "install",
+                "--quiet",
+                "--index-url",
+                &url,
+                "--python",
+                environment.str(),
+                "app",
+            ]);
+            command.spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    environments.iter().for_each(assert_app);
+    world.run(&["cache", "verify"]).success();
+}
+
+#[test]
+fn a_killed_install_leaves_no_half_package_and_the_next_one_succeeds() {
+    let world = World::new();
+    let index = index(Manners::default());
+    for number in 0..12_u64 {
+        index.add(
+            &Wheel::module(&format!("part{number}"), "1.0")
+                .file(&format!("part{number}/data.bin"), noise(60_000)),
+        );
+    }
+    let parts: Vec<String> = (0..12).map(|number| format!("part{number}")).collect();
+    let url = index.url();
+    let environment = world.environment("env");
+    for attempt in 0..6_u64 {
+        let mut command = world.command(&[
+            "pip",
+            "install",
+            "--quiet",
+            "--reinstall",
+            "--index-url",
+            &url,
+            "--python",
+            environment.str(),
+            "app",
+        ]);
+        let mut child = command.args(&parts).spawn().unwrap();
+        // Later each time, so that different steps are cut short.
+        std::thread::sleep(std::time::Duration::from_millis(25 * attempt * attempt));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let listed =
+            world.run(&["pip", "uninstall", "not-installed", "--python", environment.str()]);
+        listed.success();
+        assert_consistent(&environment);
+    }
+    install(
+        &world,
+        &environment,
+        &index,
+        &parts.iter().map(String::as_str).chain(["app"]).collect::<Vec<_>>(),
+    )
+    .success();
+    assert_app(&environment);
+    assert_consistent(&environment);
+    world.run(&["cache", "verify"]).success();
+}
+
+/// Every package that is listed is whole, and nothing else is there.
+fn assert_consistent(environment: &Environment) {
+    let site = environment.site();
+    let mut modules = Vec::new();
+    let mut listed = Vec::new();
+    for entry in std::fs::read_dir(&site).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        match name.strip_suffix(".dist-info") {
+            Some(stem) => listed.push(stem.split('-').next().unwrap().to_owned()),
+            None => modules.push(name),
+        }
+    }
+    modules.sort();
+    listed.sort();
+    assert_eq!(modules, listed);
+    for module in modules {
+        let record = std::fs::read_to_string(site.join(format!("{module}-1.0.dist-info/RECORD")))
+            .or_else(|_| {
+                std::fs::read_to_string(site.join(format!("{module}-2.0.dist-info/RECORD")))
+            });
+        for line in record.unwrap().lines() {
+            assert!(site.join(line.split(',').next().unwrap()).is_file(), "{line}");
+        }
+    }
+}
