@@ -52,6 +52,7 @@ fn with_no_thread_at_all_everything_is_closed_on_the_callers_thread() {
                     assert_eq!(std::thread::current().id(), me);
                     closed
                 });
+                assert_eq!(closer.progress().pending, 0, "before any wait");
             }
         })
         .unwrap();
