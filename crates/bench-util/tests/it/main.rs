@@ -7,5 +7,6 @@
 )]
 
 mod paired;
+mod report;
 mod statistics;
 mod workdir;

@@ -1,0 +1,81 @@
+//! The written report: complete in each format, and safe to publish.
+
+use bench_util::{Comparison, Curve, Goal, Report, Table};
+
+const HOSTILE: &str = "<script>alert(1)</script> | \"x\" &\n# head";
+
+/// A report that has one of everything, with names that try to become markup.
+fn hostile() -> Report {
+    let mut report = Report::new("hostile", HOSTILE);
+    let compared = Comparison::exact(HOSTILE, "size_bytes", (HOSTILE, 10), (HOSTILE, 12_345));
+    report.add(compared.goal(Goal::AtMost(0.5)).note(HOSTILE));
+    report
+        .curves
+        .push(Curve::new(HOSTILE, HOSTILE, HOSTILE).line(HOSTILE, [(1.0, 2.0), (2.0, 9.0)]));
+    let mut table = Table::new(HOSTILE, &[HOSTILE, "b"]);
+    table.push([HOSTILE.to_owned(), "cell".to_owned()]);
+    report.tables.push(table);
+    report.missing(HOSTILE, HOSTILE, HOSTILE);
+    report.note(HOSTILE);
+    report
+}
+
+#[test]
+fn names_of_tools_and_files_cannot_become_markup_of_the_page() {
+    for text in [hostile().to_html(), hostile().to_svg()] {
+        assert!(!text.contains("<script"), "{text}");
+        assert!(text.contains("&lt;script&gt;"));
+    }
+}
+
+#[test]
+fn a_name_cannot_end_the_cell_or_the_line_of_a_markdown_table() {
+    let text = hostile().to_markdown();
+    let row = text.lines().find(|line| line.contains("12,345 B")).unwrap();
+    assert!(row.ends_with("| missed |"), "{row}");
+    assert_eq!(row.replace("\\|", "").matches('|').count(), 8);
+}
+
+#[test]
+fn the_page_stands_alone() {
+    let page = hostile().to_html();
+    for outside in ["http-equiv", "src=", "<link", "@import", "url("] {
+        assert!(!page.contains(outside), "the page loads something: {outside}");
+    }
+    assert!(page.contains("prefers-color-scheme:dark") && page.contains("width=device-width"));
+}
+
+#[test]
+fn every_part_is_in_every_format() {
+    let mut report = hostile();
+    report.note("the last remark");
+    for text in [report.to_html(), report.to_markdown(), report.to_json()] {
+        for part in ["cell", "the last remark"] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+    }
+}
+
+#[test]
+fn joined_reports_say_where_each_row_comes_from() {
+    let mut all = Report::new("all", "everything");
+    for name in ["index", "cas"] {
+        let mut one = Report::new(name, "part");
+        one.add(Comparison::exact("size", "n", ("a", 1), ("b", 2)));
+        one.missing("root", "no loop mounts", "run as root");
+        all.merge(one);
+    }
+    let names: Vec<&str> = all.comparisons.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["index: size", "cas: size"]);
+    assert_eq!(all.missing.len(), 1, "the same thing is named once");
+}
+
+#[test]
+fn a_report_is_written_in_four_files() {
+    let folder = tempfile::tempdir().unwrap();
+    hostile().write(&folder.path().join("new").join("folder")).unwrap();
+    for ending in ["json", "md", "html", "svg"] {
+        let path = folder.path().join(format!("new/folder/hostile.{ending}"));
+        assert!(std::fs::metadata(path).unwrap().len() > 200, "{ending}");
+    }
+}
