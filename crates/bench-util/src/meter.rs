@@ -127,6 +127,19 @@ impl<'a, 'c> Meter<'a, 'c> {
         Ok(())
     }
 
+    /// Runs `command` as [`measure_command`](Self::measure_command) does, but returns what it cost
+    /// instead of adding it: for a part that is to be subtracted or shown beside.
+    ///
+    /// # Errors
+    ///
+    /// As [`measure_command`](Self::measure_command).
+    pub fn measure_aside(&self, command: &mut Command) -> Result<Sample> {
+        let (wall, usage) = run(command)?;
+        let mut sample = Sample::default();
+        sample.add(wall, usage);
+        Ok(sample)
+    }
+
     /// Adds `amount` to a counter that the work itself reports, such as the bytes it wrote.
     pub fn count(&mut self, name: &str, amount: u64) {
         let counters = &mut self.sample.get_or_insert_default().counters;
@@ -214,6 +227,15 @@ mod tests {
         let error = meter.measure_command(&mut command).unwrap_err().to_string();
         assert!(error.contains("`sh` ended with exit status: 4"), "{error}");
         assert!(error.contains("early / the reason"), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_measured_aside_is_not_part_of_the_round() {
+        let meter = Meter::new(0, &mut []);
+        let sample = meter.measure_aside(&mut Command::new("true")).unwrap();
+        assert!(sample.wall_ns > 0);
+        assert_eq!(meter.finish(), None);
     }
 
     #[test]
