@@ -300,3 +300,101 @@ impl<'a> Reader<'a> {
         taken.with_context(|| format!("{length} bytes wanted at byte {at} of {total}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CHECKSUM: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+    fn sample() -> Description<'static> {
+        let dep = |key, name, kind, target| DescribedDep {
+            key,
+            name,
+            req: "^1.2, <1.9",
+            kind,
+            optional: key == "opt",
+            default_features: key != "opt",
+            foreign: false,
+            target,
+            features: vec!["std", "alloc"],
+        };
+        Description {
+            checksum: CHECKSUM,
+            links: Some("z"),
+            rust_version: Some("1.70.1"),
+            schema: 2,
+            valid: true,
+            deps: vec![
+                dep("opt", "real-name", Kind::Normal, None),
+                dep("build", "build", Kind::Build, Some("cfg(unix)")),
+                dep("dev", "dev", Kind::Dev, None),
+            ],
+            features: vec![("default", vec!["opt/std"]), ("x", vec!["dep:opt"])],
+            ..Description::default()
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Result<Summary> {
+        decode(Name::new("a"), &Version::new(1, 0, 0), bytes)
+    }
+
+    #[test]
+    fn a_record_says_what_was_described_but_for_dev_dependencies() {
+        let summary = read(&sample().encode().unwrap()).unwrap();
+        assert_eq!(summary.checksum.as_deref(), Some(CHECKSUM));
+        assert_eq!(summary.links, Some(Name::new("z")));
+        assert_eq!(summary.rust_version, RustVersion::parse("1.70.1"));
+        let [opt, build] = &summary.deps[..] else { panic!("{:?}", summary.deps) };
+        assert_eq!((opt.name, opt.key), (Name::new("real-name"), Name::new("opt")));
+        assert!(opt.optional && !opt.default_features && opt.kind == Kind::Normal);
+        assert_eq!((build.kind, build.target), (Kind::Build, Some(Name::new("cfg(unix)"))));
+        assert_eq!(summary.features.len(), 2, "`dep:` hides the implicit feature");
+    }
+
+    #[test]
+    fn flags_tell_what_decides_without_the_record() {
+        let flags = |rust_version, yanked| Description { rust_version, yanked, ..sample() }.flags();
+        let toolchain = RustVersion::minor(70);
+        assert_eq!(flags(None, false).builds_with(toolchain), Some(true));
+        assert_eq!(flags(Some("1.70"), false).builds_with(toolchain), Some(true));
+        assert_eq!(flags(Some("1.71"), false).builds_with(toolchain), Some(false));
+        assert_eq!(flags(Some("1.70.1"), false).builds_with(toolchain), None, "ask the record");
+        assert_eq!(flags(Some("2.0"), false).builds_with(toolchain), None, "ask the record");
+        assert!(flags(None, true).yanked() && flags(None, true).links());
+        assert!(!flags(None, false).yanked() && !flags(None, false).unusable());
+        assert!(Description { schema: 3, ..sample() }.flags().unusable());
+    }
+
+    #[test]
+    fn a_record_cut_at_any_byte_is_an_error() {
+        let whole = sample().encode().unwrap();
+        for cut in 0..whole.len() {
+            assert!(read(&whole[..cut]).is_err(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_dependency_from_another_registry_is_an_error_that_names_it() {
+        let mut description = sample();
+        description.deps[0].foreign = true;
+        let error = format!("{:#}", read(&description.encode().unwrap()).unwrap_err());
+        assert!(error.contains("`opt` comes from another registry"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_decoded_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            drop(read(&bytes));
+        }
+
+        #[test]
+        fn any_number_is_read_back(number in 0..u64::MAX >> 1) {
+            let mut bytes = Vec::new();
+            put_number(&mut bytes, number);
+            prop_assert_eq!(Reader { bytes: &bytes, at: 0 }.number().unwrap(), number);
+        }
+    }
+}

@@ -35,9 +35,12 @@ pub(super) fn vendor(run: &Run, options: &Vendor) -> Result<()> {
     }
     fs::create_dir_all(&options.dir)
         .with_context(|| format!("failed to create `{}`", options.dir.display()))?;
+    let package_cache = run.home.lock_package_cache(run.shell)?;
+    if package_cache.is_some() {
+        remove_abandoned(&options.dir)?;
+    }
     let stage = Stage::create(&options.dir)?;
     let store = run.store()?;
-    let _package_cache = run.home.lock_package_cache(run.shell)?;
     let is_known = |package: &Locked| unpack::is_known(&store, package);
     fetch::fetch(&lock, &run.home.archive_dir(), run.sparse()?.as_ref(), run.shell, is_known)?;
     let counts = unpack_all(run.shell, &store, &stage, &jobs)?;
@@ -143,6 +146,20 @@ impl Work<'_, '_> {
     }
 }
 
+const STAGE_PREFIX: &str = ".mini-cargo-stage-";
+
+/// Stages of runs that were killed: whoever else is at work holds the lock that this run has.
+fn remove_abandoned(dir: &Path) -> Result<()> {
+    let context = || format!("failed to clean `{}`", dir.display());
+    for entry in fs::read_dir(dir).with_context(context)? {
+        let entry = entry.with_context(context)?;
+        if entry.file_name().to_string_lossy().starts_with(STAGE_PREFIX) {
+            fs::remove_dir_all(entry.path()).with_context(context)?;
+        }
+    }
+    Ok(())
+}
+
 /// A folder inside the target that goes away with everything left in it.
 struct Stage {
     dir: PathBuf,
@@ -151,7 +168,7 @@ struct Stage {
 
 impl Stage {
     fn create(target: &Path) -> Result<Self> {
-        let dir = target.join(format!(".mini-cargo-stage-{}", std::process::id()));
+        let dir = target.join(format!("{STAGE_PREFIX}{}", std::process::id()));
         fs::create_dir(&dir).with_context(|| format!("failed to create `{}`", dir.display()))?;
         Ok(Self { dir, target: target.to_owned() })
     }

@@ -129,3 +129,14 @@ fn a_project_without_dependencies_has_nothing_to_vendor() {
     project.mini(&["vendor", "--offline"]).success().says("no dependency to vendor");
     assert!(!project.has("vendor"));
 }
+
+#[test]
+fn what_a_killed_run_left_behind_goes_with_the_next_one() {
+    let home = registry();
+    let project = project(&home);
+    project.write("vendor/.mini-cargo-stage-1/words/src/lib.rs", "half");
+    project.write("vendor/words/src/lib.rs", "old");
+    vendor(&project);
+    assert!(!project.has("vendor/.mini-cargo-stage-1"));
+    assert!(project.read("vendor/words/src/lib.rs").contains("hello"));
+}
