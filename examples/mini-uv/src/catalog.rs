@@ -46,6 +46,10 @@ pub(crate) trait Catalog {
     /// What a wheel's METADATA says.
     fn metadata(&self, dist: &Dist) -> anyhow::Result<Arc<Metadata>>;
 
-    /// Fetches the releases of several packages at once, for later calls.
-    fn prefetch(&self, names: &[PackageName]);
+    /// Fetches at once, for later calls, the releases of several packages and the metadata of the
+    /// wheel of each that `likely` picks.
+    fn prefetch(&self, names: &[PackageName], likely: &Likely<'_>);
 }
+
+/// Picks the wheel of a package that will probably be looked at.
+pub(crate) type Likely<'a> = dyn Fn(&PackageName, &Releases) -> Option<Dist> + Sync + 'a;

@@ -281,14 +281,19 @@ impl Provider<'_> {
 
     /// Meets packages in the order of their requirements, and fetches what is not known yet at once.
     fn announce(&self, edges: &Edges) {
-        let mut names = Vec::new();
-        for (package, _) in edges {
+        let mut wanted: BTreeMap<PackageName, &Ranges<Version>> = BTreeMap::new();
+        for (package, range) in edges {
             self.order(package);
-            names.extend(package.name().cloned());
+            wanted.extend(package.name().map(|name| (name.clone(), range)));
         }
-        names.sort();
-        names.dedup();
-        self.problem.catalog.prefetch(&names);
+        let names: Vec<PackageName> = wanted.keys().cloned().collect();
+        let (rules, no_deps) = (self.problem.rules, self.problem.no_deps);
+        self.problem.catalog.prefetch(&names, &|name, releases| {
+            let range = wanted.get(name).filter(|_| !no_deps)?;
+            let version = rules.choose(name, releases, range)?;
+            let release = releases.by_version.get(&version)?;
+            rules.best(name, &version, release).ok().cloned()
+        });
     }
 
     fn is_direct(&self, package: &Package) -> bool {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pep508_rs::PackageName;
 
 use crate::cache::Cache;
-use crate::catalog::{Catalog, Releases};
+use crate::catalog::{Catalog, Likely, Releases};
 use crate::dist::{Dist, Location};
 use crate::find_links::Links;
 use crate::http::Http;
@@ -120,27 +120,33 @@ impl Catalog for Sources<'_> {
     }
 
     /// Failures are not reported here: whoever needs the answer asks again and is told.
-    fn prefetch(&self, names: &[PackageName]) {
+    fn prefetch(&self, names: &[PackageName], likely: &Likely<'_>) {
         if self.indexes.is_empty() {
             return;
         }
-        let unknown: Vec<&PackageName> = {
-            let known = lock(&self.known.releases);
-            names.iter().filter(|name| !known.contains_key(*name)).collect()
-        };
         let next = AtomicUsize::new(0);
         let work = || {
-            while let Some(name) = unknown.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if let Err(error) = self.releases(name) {
+            while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let Err(error) = self.prefetch_one(name, likely) {
                     tracing::debug!("{name}: {error:#}");
                 }
             }
         };
         std::thread::scope(|threads| {
-            for _ in 1..self.requests_max.min(unknown.len()) {
+            for _ in 1..self.requests_max.min(names.len()) {
                 threads.spawn(work);
             }
             work();
         });
+    }
+}
+
+impl Sources<'_> {
+    fn prefetch_one(&self, name: &PackageName, likely: &Likely<'_>) -> anyhow::Result<()> {
+        let releases = self.releases(name)?;
+        if let Some(dist) = likely(name, &releases) {
+            self.metadata(&dist)?;
+        }
+        Ok(())
     }
 }
