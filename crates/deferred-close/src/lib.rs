@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-// In reading order.
+// What callers see.
 mod closer;
 mod durable;
 mod errors;

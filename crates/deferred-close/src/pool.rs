@@ -221,15 +221,25 @@ impl Pool {
         self.lock().crew.members.push(me);
         while let Some(job) = self.next_job() {
             self.run(job);
-            if self.lock().is_overstaffed() {
-                break;
+            if self.leaves(me, State::is_overstaffed) {
+                return;
             }
         }
+        self.leaves(me, |_| true);
+    }
+
+    /// Takes a worker off the books if `wanted`, under one lock: of three workers that are one too
+    /// many, only one may see so.
+    fn leaves(&self, me: crate::sync::ThreadId, wanted: impl FnOnce(&State) -> bool) -> bool {
         let mut state = self.lock();
-        state.crew.alive -= 1;
-        state.crew.members.retain(|member| *member != me);
-        drop(state);
-        self.settled.notify_all();
+        let leaves = wanted(&state);
+        if leaves {
+            state.crew.alive -= 1;
+            state.crew.members.retain(|member| *member != me);
+            drop(state);
+            self.settled.notify_all();
+        }
+        leaves
     }
 
     fn next_job(&self) -> Option<Job> {
