@@ -3,8 +3,10 @@
 
 mod attempt;
 mod corpus;
+#[cfg(unix)] // The programs and modes are those of Unix.
 mod differential;
 mod faults_of_formats;
+#[cfg(unix)] // Links and modes.
 mod faults_of_links;
 mod faults_of_names;
 mod faults_of_tar;

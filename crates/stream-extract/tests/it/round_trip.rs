@@ -1,6 +1,5 @@
 use std::fs;
 use std::io::Cursor;
-use std::os::unix::fs::PermissionsExt as _;
 
 use stream_extract::{DirectorySink, Extractor, Scratch};
 
@@ -17,10 +16,20 @@ fn assert_extracted(target: &std::path::Path) {
     for (name, content, executable) in entries() {
         let path = target.join(name);
         assert_eq!(fs::read(&path).unwrap(), content, "{name}");
-        let mode = path.metadata().unwrap().permissions().mode();
-        assert_eq!(mode & 0o100 != 0, executable, "{name}: {mode:o}");
+        assert_executable(&path, executable);
     }
 }
+
+#[cfg(unix)]
+fn assert_executable(path: &std::path::Path, executable: bool) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = path.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o100 != 0, executable, "{}: {mode:o}", path.display());
+}
+
+/// There is no such bit.
+#[cfg(not(unix))]
+fn assert_executable(_: &std::path::Path, _: bool) {}
 
 fn in_target(extract: impl FnOnce(DirectorySink, &mut Scratch, &[(&str, &[u8], bool)])) {
     let folder = tempfile::tempdir().unwrap();

@@ -23,14 +23,13 @@ fn many() -> Vec<u8> {
 
 /// Paths, contents and modes below a folder.
 fn snapshot(root: &Path) -> Vec<(String, Vec<u8>, u32)> {
-    use std::os::unix::fs::MetadataExt as _;
     let mut found = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            let mode = path.metadata().unwrap().mode();
+            let mode = mode(&path);
             if path.is_dir() {
                 found.push((name, Vec::new(), mode));
                 folders.push(path);
@@ -41,6 +40,18 @@ fn snapshot(root: &Path) -> Vec<(String, Vec<u8>, u32)> {
     }
     found.sort();
     found
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::MetadataExt as _;
+    path.metadata().unwrap().mode()
+}
+
+/// There are none.
+#[cfg(not(unix))]
+fn mode(_: &Path) -> u32 {
+    0
 }
 
 #[test]
@@ -194,6 +205,7 @@ fn the_nth_failing_call_of_a_sink_is_reported() {
     assert_eq!(calls, 11, "folder; begin, chunk, end; begin, two chunks, end; two bits; commit");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
