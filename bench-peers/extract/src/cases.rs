@@ -1,0 +1,68 @@
+//! One extraction in this process: what the commands of a comparison run.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use stream_extract::{DirectorySink, Extractor, Limits, Policy, Scratch};
+
+use crate::{crates, floor, peers};
+
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Bytes of the buffer in front of a stream; ours and the peers' alike.
+pub(crate) const READ_BYTES: usize = 128 << 10;
+
+pub(crate) fn run(case: &str, archive: &Path, target: &Path) -> Result<()> {
+    match case {
+        "ours-stream" => stream(archive, target, true),
+        "ours-stream-no-hash" => stream(archive, target, false),
+        "ours-seek" => seek(archive, target),
+        "ours-parallel" => parallel(archive, target, 2),
+        "ours-tar-gz" => tar_gz(archive, target, false),
+        "ours-tar-gz-hash" => tar_gz(archive, target, true),
+        "ours-crates" => crates::ours(archive, target, false),
+        "ours-crates-hash" => crates::ours(archive, target, true),
+        "floor" => floor::run(archive, target),
+        "zip" => peers::zip(archive, target),
+        "rc-zip" => peers::rc_zip(archive, target),
+        "tar" => peers::tar_gz(archive, target),
+        "tar-crates" => crates::tar(archive, target),
+        other => Err(format!("unknown case {other}").into()),
+    }
+}
+
+fn options() -> Extractor<'static> {
+    Extractor::new().policy(Policy::pypi())
+}
+
+fn open(archive: &Path) -> Result<BufReader<File>> {
+    Ok(BufReader::with_capacity(READ_BYTES, File::open(archive)?))
+}
+
+fn stream(archive: &Path, target: &Path, hash: bool) -> Result<()> {
+    let sink = DirectorySink::create(target)?;
+    options().blake3(hash).zip_stream(open(archive)?, &mut Scratch::new(), sink)?;
+    Ok(())
+}
+
+fn seek(archive: &Path, target: &Path) -> Result<()> {
+    let sink = DirectorySink::create(target)?;
+    options().zip_seek(open(archive)?, &mut Scratch::new(), sink)?;
+    Ok(())
+}
+
+fn parallel(archive: &Path, target: &Path, threads: usize) -> Result<()> {
+    let mut scratches: Vec<Scratch> = (0..threads).map(|_| Scratch::new()).collect();
+    let sink = DirectorySink::create(target)?;
+    options().zip_parallel(&File::open(archive)?, &mut scratches, sink)?;
+    Ok(())
+}
+
+fn tar_gz(archive: &Path, target: &Path, hash: bool) -> Result<()> {
+    let sink = DirectorySink::create(target)?;
+    let extractor = Extractor::new().policy(Policy::crate_()).limits(Limits::crate_file());
+    extractor.blake3(hash).tar_gz(open(archive)?, &mut Scratch::new(), sink)?;
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Peers that are programs: found, or built, or named as missing.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bench_util::{Report, Settings};
+
+pub(crate) struct Tools {
+    pub(crate) ourselves: PathBuf,
+    pub(crate) uv: Option<PathBuf>,
+    pub(crate) python: Option<PathBuf>,
+    pub(crate) unzip: Option<PathBuf>,
+    pub(crate) bsdtar: Option<PathBuf>,
+}
+
+impl Tools {
+    pub(crate) fn find(settings: &Settings, report: &mut Report) -> Self {
+        let uv = match build_uv(settings) {
+            Ok(path) => Some(path),
+            Err(why) => {
+                report.missing("uv-extract", why, "install a nightly toolchain with rustup");
+                None
+            }
+        };
+        let mut program = |name: &str, package: &str| {
+            let found = which(name);
+            if found.is_none() {
+                report.missing(name, "it is not installed", &format!("apt-get install {package}"));
+            }
+            found
+        };
+        Self {
+            ourselves: std::env::current_exe().unwrap_or_else(|_| "bench-extract".into()),
+            python: program("python3", "python3"),
+            unzip: program("unzip", "unzip"),
+            bsdtar: program("bsdtar", "libarchive-tools"),
+            uv,
+        }
+    }
+
+    /// A case that is linked into this program, as a process of its own.
+    pub(crate) fn own(&self, case: &str, archive: &Path, target: &Path) -> Command {
+        let mut command = Command::new(&self.ourselves);
+        command.args(["run", case]).arg(archive).arg(target);
+        command
+    }
+}
+
+fn which(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+/// Builds uv's extractor with nightly; the result is kept between runs.
+fn build_uv(settings: &Settings) -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("uv");
+    let target = settings.out.join("kept").join("uv-extract");
+    eprintln!("    Building uv-extract");
+    let built = Command::new("cargo")
+        .args(["+nightly", "build", "--release", "--locked", "--quiet", "--manifest-path"])
+        .arg(folder.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target)
+        .env_remove("CARGO_TARGET_DIR")
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .output()
+        .map_err(|error| format!("cargo does not start: {error}"))?;
+    if built.status.success() {
+        return Ok(target.join("release").join("bench-extract-uv"));
+    }
+    let text = String::from_utf8_lossy(&built.stderr);
+    Err(format!("it does not build: {}", text.lines().last().unwrap_or_default()))
+}
