@@ -50,7 +50,7 @@ impl Store {
         let files = format!("{stage}/{ARCHIVE_FILES}");
         [&stage, &files]
             .into_iter()
-            .try_for_each(|folder| make_folder(&store.home, folder, &store.options))
+            .try_for_each(|folder| make_folder(&store.home, folder, &store.options).map(drop))
             .map_err(|error| store.home_error("create", &stage, error))?;
         let destination = self.destination(self.path().join(&files))?;
         Ok(ArchiveBuilder { destination, stage, key: key.to_owned(), store: Arc::clone(store) })

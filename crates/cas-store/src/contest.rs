@@ -88,27 +88,46 @@ impl<'a> Contest<'a> {
     /// Shards are made when their first object comes: 256 folders at once would be a third of the
     /// time of a first, small install.
     fn made_shard(&self) -> bool {
-        make_folder(&self.store.objects, self.object.shard(), &self.store.options).is_ok()
+        let made = make_folder(&self.store.objects, self.object.shard(), &self.store.options);
+        if matches!(made, Ok(true)) {
+            self.store.fresh.made(&self.wanted.digest);
+        }
+        made.is_ok()
+    }
+
+    /// Keeps what is known of the shards that we made ourselves.
+    fn note_named(&self, named: &io::Result<()>) {
+        let Wanted { digest, executable, .. } = &self.wanted;
+        match named {
+            Ok(()) => self.store.fresh.added(digest, *executable),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.store.fresh.shared(digest);
+            }
+            Err(_) => {}
+        }
     }
 }
 
 impl Calls for Contest<'_> {
     fn link(&self, from: Name, to: Name) -> io::Result<()> {
-        match self.link_once(from, to) {
-            Err(error)
-                if to == Name::Object
-                    && error.kind() == io::ErrorKind::NotFound
-                    && self.made_shard() =>
-            {
-                self.link_once(from, to)
+        let mut linked = self.link_once(from, to);
+        if to == Name::Object {
+            let absent = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+            if linked.as_ref().is_err_and(absent) && self.made_shard() {
+                linked = self.link_once(from, to);
             }
-            other => other,
+            self.note_named(&linked);
         }
+        linked
     }
 
     fn rename(&self, from: Name, to: Name) -> io::Result<()> {
         let ((dir, name), (to_dir, to_name)) = (self.at(from), self.at(to));
-        dir.rename(name, to_dir, to_name)
+        let renamed = dir.rename(name, to_dir, to_name);
+        if to == Name::Object {
+            self.note_named(&renamed);
+        }
+        renamed
     }
 
     fn unlink(&self, name: Name) -> io::Result<()> {

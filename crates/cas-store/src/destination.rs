@@ -160,6 +160,7 @@ impl Destination {
     fn look_up(&self, path: &str, wanted: Wanted) -> Result<Lookup> {
         self.prepare(path)?;
         if wanted.digest != Digest::EMPTY
+            && !self.shared.store.fresh.lacks(&wanted.digest, wanted.executable)
             && let Some(placed) = self.try_place(path, wanted)?
         {
             return Ok(Lookup::Found(self.tally.count(placed)));

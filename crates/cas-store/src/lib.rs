@@ -58,6 +58,7 @@ mod sys;
 mod contest;
 mod copying;
 mod destination;
+mod fresh;
 mod new_file;
 mod placed;
 mod plan;

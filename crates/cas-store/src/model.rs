@@ -263,7 +263,12 @@ impl Calls for Turn {
     }
 
     fn quarantine(&self, _: &Seen) -> io::Result<()> {
-        self.unlink(Name::Aside)
+        let aside = self.key(Name::Aside);
+        self.done(|files| {
+            let inode = files.find(aside)?;
+            assert_eq!(files.inodes[inode], Content::Bad, "a good object is quarantined");
+            files.unlink(aside)
+        })
     }
 }
 
@@ -281,6 +286,21 @@ fn install(turn: &Turn) -> io::Result<Outcome> {
         Published::Joined => Outcome::Joined,
         Published::RolledOver => Outcome::RolledOver,
         Published::Private(_) => Outcome::Private,
+    })
+}
+
+/// An environment that is deleted as soon as it is there: its object may be swept at once.
+fn install_and_delete(turn: &Turn) -> io::Result<Outcome> {
+    install(turn)?;
+    turn.unlink(Name::Dest)?;
+    Ok(Outcome::Removed)
+}
+
+/// Runs the end again, as a retried network call would.
+fn publish_again(turn: &Turn) -> io::Result<Outcome> {
+    Ok(match publish(turn)? {
+        Published::Joined => Outcome::Joined,
+        other => panic!("{other:?}"),
     })
 }
 
@@ -419,6 +439,23 @@ fn two_installers_and_a_sweep_never_lose_a_destination() {
         let found = check(files, &[install, install, sweep]);
         assert!(found.states > 100, "{} states", found.states);
     }
+}
+
+#[test]
+fn an_object_that_is_swept_while_it_is_joined_loses_no_destination() {
+    let found = check(Files::empty(), &[install, install_and_delete, sweep]);
+    for outcome in [Outcome::Published, Outcome::Joined, Outcome::Linked] {
+        assert!(found.outcomes.contains(&(0, outcome)), "{outcome:?} was never seen");
+    }
+    assert!(found.outcomes.contains(&(2, Outcome::Removed)));
+}
+
+#[test]
+fn a_file_that_is_published_twice_stays_what_it_is() {
+    let mut files = Files::unused(Content::Good);
+    files.names.insert((0, Name::Dest), 0);
+    let found = check(files, &[publish_again, sweep]);
+    assert!(found.outcomes.contains(&(0, Outcome::Joined)));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::destination::Destination;
 use crate::digest::{Digest, Executable};
 use crate::error::{Error, Result};
 use crate::fingerprint;
+use crate::fresh::FreshShards;
 use crate::layout::{self, ObjectName};
 use crate::options::{Access, Options, Protection, Sharing};
 use crate::plan::Plans;
@@ -56,6 +57,7 @@ pub(crate) struct Inner {
     /// The objects' folder, held open because every placement goes through it.
     pub(crate) objects: Dir,
     pub(crate) plans: Plans,
+    pub(crate) fresh: FreshShards,
     pub(crate) names: UniqueNames,
     pub(crate) owner: u32,
     /// Whether a link may silently copy a file of a lower layer.
@@ -135,6 +137,7 @@ impl Inner {
             options,
             config,
             plans: Plans::default(),
+            fresh: FreshShards::new(),
             names: UniqueNames::new(),
             owner: sys::current_owner(),
         })
@@ -255,12 +258,16 @@ fn make_folders(root: &Path, home: &Path, options: &Options) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn make_folder(dir: &Dir, name: &str, options: &Options) -> io::Result<()> {
+/// Makes a folder with the store's modes; false when it was there.
+pub(crate) fn make_folder(dir: &Dir, name: &str, options: &Options) -> io::Result<bool> {
     match dir.make_dir(name, 0o777) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
         other => other?,
     }
-    if options.sharing == Sharing::Group { dir.set_mode(name, 0o2775) } else { Ok(()) }
+    if options.sharing == Sharing::Group {
+        dir.set_mode(name, 0o2775)?;
+    }
+    Ok(true)
 }
 
 /// Asks the file system what a new file's mode is and how exact its times are.

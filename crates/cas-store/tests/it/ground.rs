@@ -75,7 +75,7 @@ pub(crate) fn names(path: &Path) -> Vec<String> {
 ///
 /// Where `CI` is set everything must be there, and what is missing fails the test. Elsewhere the test
 /// says what it lacks, past the harness's capture, and is not run.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub(crate) fn can_run(needs_root: bool, programs: &[&str]) -> bool {
     use std::io::Write;
 
@@ -98,7 +98,7 @@ pub(crate) fn can_run(needs_root: bool, programs: &[&str]) -> bool {
 }
 
 /// The owner of a file that this process makes tells who it is.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 fn is_root() -> bool {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::os::unix::fs::MetadataExt::uid(&file.as_file().metadata().unwrap()) == 0

@@ -101,3 +101,19 @@ fn a_damaged_config_is_an_error_that_names_it() {
     assert!(error.is_corrupt());
     assert_eq!(error.path(), Some(&*config));
 }
+
+#[test]
+fn two_handles_that_fill_one_new_store_share_everything() {
+    let ground = Ground::new();
+    let (first, second) = (ground.store(), ground.store());
+    let (one, two) = (ground.env(&first, "one"), ground.env(&second, "two"));
+    for number in 0..600 {
+        let (path, bytes) = (number.to_string(), format!("content {number}"));
+        put(&one, &path, bytes.as_bytes());
+        let placed = put(&two, &path, bytes.as_bytes());
+        assert_eq!(placed, Placed::Linked, "{number}: found, or found out when publishing");
+        assert_eq!(fs::read_to_string(ground.path("two").join(&path)).unwrap(), bytes);
+    }
+    let stats = first.stats().unwrap();
+    assert_eq!((stats.objects, stats.unlinked, stats.most_links), (600, 0, 3));
+}

@@ -9,7 +9,6 @@ use cas_store::{Depth, Digest, Executable, Selection, VerifyOptions};
 use crate::ground::{Ground, can_run, put};
 
 #[test]
-#[cfg(target_os = "linux")]
 fn an_object_can_be_checked_with_b3sum() {
     if !can_run(false, &["b3sum"]) {
         return;
