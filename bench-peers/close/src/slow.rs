@@ -1,4 +1,4 @@
-//! File systems whose close is slow: DESIGN's rows, and the ratios that have no goal.
+//! File systems whose close is slow: the rows that have a goal, and those that only show a ratio.
 
 use std::error::Error;
 use std::time::Duration;
