@@ -67,8 +67,7 @@ fn to_lock(catalog: &Catalog<'_>, resolved: &Resolved) -> Result<Lock> {
     let mut packages = Vec::with_capacity(chosen.len());
     for (id, package) in &chosen {
         let edges = &resolved.graph[package];
-        let mut dependencies: Vec<_> =
-            edges.iter().filter(|edge| edge.to != *package).map(|edge| places[&edge.to]).collect();
+        let mut dependencies: Vec<_> = edges.iter().map(|edge| places[&edge.to]).collect();
         dependencies.sort_unstable();
         dependencies.dedup();
         let checksum = catalog.summary(*package)?.checksum.clone();

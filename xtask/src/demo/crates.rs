@@ -99,7 +99,7 @@ impl Demo<'_> {
     fn mini_cargo<const N: usize>(&self, arguments: [&str; N]) -> Command {
         let mut command = Command::new(&self.tools.mini_cargo);
         command.current_dir(&self.copy).args(arguments);
-        command.arg("--cache-dir").arg(self.work.join("cargo-cache"));
+        command.env("MINI_CARGO_CACHE_DIR", self.work.join("cargo-cache"));
         command
     }
 }

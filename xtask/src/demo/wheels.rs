@@ -80,7 +80,7 @@ impl Install<'_> {
 
     fn mini_uv<const N: usize>(&self, arguments: [&str; N]) -> Command {
         let mut command = Command::new(&self.tools.mini_uv);
-        command.args(arguments).arg("--cache-dir").arg(&self.cache).current_dir(self.work);
+        command.arg("--cache-dir").arg(&self.cache).args(arguments).current_dir(self.work);
         command
     }
 

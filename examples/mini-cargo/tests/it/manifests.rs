@@ -172,3 +172,21 @@ fn the_lock_lies_at_the_root_when_called_from_a_member() {
     let lock = project.read("Cargo.lock");
     assert_eq!(lock, project.lock_with_cargo());
 }
+
+#[test]
+fn a_package_that_tests_itself_with_more_features_is_locked_as_its_own_dependency() {
+    let home = Home::new();
+    let project = home.project(&[
+        (
+            "Cargo.toml",
+            &package(
+                "selfish",
+                "[features]\nmore = []\n[dev-dependencies]\n\
+                 selfish = { path = \".\", features = [\"more\"] }\n",
+            ),
+        ),
+        ("src/lib.rs", ""),
+    ]);
+    let lock = project.assert_same_lock();
+    assert!(lock.contains(" \"selfish\","), "{lock}");
+}
