@@ -2,7 +2,7 @@
 
 /// Replaces what must not be published from another program's output.
 ///
-/// Addresses (`scheme://...`) become `<url>`; each of `paths`, longest first, becomes its name; of
+/// Addresses (`scheme://...`) become `<url>`, names of hosts `<host>`; each of `paths`, longest first, becomes its name; of
 /// any other absolute path only the last part is left.
 ///
 /// # Examples
@@ -19,11 +19,14 @@ pub fn redact(text: &str, paths: &[(&str, &str)]) -> String {
     for (path, name) in longest_first.into_iter().filter(|(path, _)| !path.is_empty()) {
         text = text.replace(path, name);
     }
-    without_paths(&text)
+    without_places(&text)
 }
 
-/// A word that starts with `/` and holds another one is a path.
-fn without_paths(text: &str) -> String {
+/// Endings of host names that tools print without a scheme.
+const HOST_ENDINGS: [&str; 5] = [".io", ".org", ".com", ".net", ".dev"];
+
+/// A word that starts with `/` and holds another one is a path; one that ends as hosts do, a host.
+fn without_places(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for word in text.split_inclusive(ends_word) {
         match word.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')) {
@@ -31,10 +34,17 @@ fn without_paths(text: &str) -> String {
                 kept.push_str("<path>/");
                 kept.push_str(last);
             }
-            _ => kept.push_str(word),
+            _ => kept.push_str(&without_host(word)),
         }
     }
     kept
+}
+
+fn without_host(word: &str) -> String {
+    let name = word.trim_end_matches(ends_word).trim_end_matches('.');
+    let is_host =
+        HOST_ENDINGS.iter().any(|ending| name.len() > ending.len() && name.ends_with(ending));
+    if is_host { word.replacen(name, "<host>", 1) } else { word.to_owned() }
 }
 
 fn ends_word(c: char) -> bool {
@@ -69,6 +79,12 @@ mod tests {
     fn of_a_path_only_the_last_part_is_left() {
         let text = "error: `/home/me/.cache/x.whl` (file=/a/b): 3/4 and /tmp";
         assert_eq!(redact(text, &[]), "error: `<path>/x.whl` (file=<path>/b): 3/4 and /tmp");
+    }
+
+    #[test]
+    fn a_host_without_a_scheme_goes_too() {
+        let text = "location searched: mirror.example.org index, lib.rs, a.io.";
+        assert_eq!(redact(text, &[]), "location searched: <host> index, lib.rs, <host>.");
     }
 
     #[test]
