@@ -116,7 +116,7 @@ impl Local<'_> {
         self.tools.environment(&environment)?;
         let mut list = self.tools.command(tool, &work.unused("cache"));
         list.args(["pip", "list", "--python"]).arg(environment.join("bin").join("python"));
-        let query = meter.measure_aside(&mut list)?;
+        let query = Meter::measure_aside(&mut list)?;
         let install = meter.so_far().cloned().unwrap_or_default();
         let less = |install: u64, query: u64| install.checked_sub(query).filter(|rest| *rest > 0);
         if let Some(rest) = less(install.wall_ns, query.wall_ns) {

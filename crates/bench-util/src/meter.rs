@@ -133,7 +133,7 @@ impl<'a, 'c> Meter<'a, 'c> {
     /// # Errors
     ///
     /// As [`measure_command`](Self::measure_command).
-    pub fn measure_aside(&self, command: &mut Command) -> Result<Sample> {
+    pub fn measure_aside(command: &mut Command) -> Result<Sample> {
         let (wall, usage) = run(command)?;
         let mut sample = Sample::default();
         sample.add(wall, usage);
@@ -233,7 +233,7 @@ mod tests {
     #[cfg(unix)]
     fn what_is_measured_aside_is_not_part_of_the_round() {
         let meter = Meter::new(0, &mut []);
-        let sample = meter.measure_aside(&mut Command::new("true")).unwrap();
+        let sample = Meter::measure_aside(&mut Command::new("true")).unwrap();
         assert!(sample.wall_ns > 0);
         assert_eq!(meter.finish(), None);
     }
