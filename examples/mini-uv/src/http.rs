@@ -5,7 +5,8 @@
 //! no caller can forget it.
 
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -21,10 +22,13 @@ const ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
 /// A client for every server that one command talks to.
+///
+/// Reading certificates takes longer than a small local install, so it waits for the first request.
 #[derive(Debug)]
 pub(crate) struct Http {
-    agent: Agent,
+    agent: OnceLock<Agent>,
     offline: bool,
+    cert: Option<PathBuf>,
 }
 
 /// An answer whose body was not read yet.
@@ -32,20 +36,20 @@ pub(crate) type Response = ureq::http::Response<Body>;
 
 impl Http {
     /// A client that trusts the platform's certificates, or those in the file `cert`.
-    pub(crate) fn new(offline: bool, cert: Option<&Path>) -> anyhow::Result<Self> {
-        let roots = match cert {
+    pub(crate) fn new(offline: bool, cert: Option<&Path>) -> Self {
+        Self { agent: OnceLock::new(), offline, cert: cert.map(Path::to_owned) }
+    }
+
+    fn agent(&self) -> anyhow::Result<&Agent> {
+        if let Some(agent) = self.agent.get() {
+            return Ok(agent);
+        }
+        let roots = match &self.cert {
             Some(file) => certificates(file)?,
             None => RootCerts::PlatformVerifier,
         };
-        let agent = Agent::config_builder()
-            .tls_config(TlsConfig::builder().root_certs(roots).build())
-            .http_status_as_error(false)
-            .user_agent(concat!("mini-uv/", env!("CARGO_PKG_VERSION")))
-            .timeout_connect(Some(Duration::from_secs(10)))
-            .timeout_recv_response(Some(Duration::from_secs(30)))
-            .build()
-            .new_agent();
-        Ok(Self { agent, offline })
+        // Two threads may come here at once; the first agent is kept.
+        Ok(self.agent.get_or_init(|| new_agent(roots)))
     }
 
     pub(crate) fn is_offline(&self) -> bool {
@@ -63,9 +67,10 @@ impl Http {
             ))
             .hint("run once without `--offline` to fill the cache");
         }
+        let agent = self.agent()?;
         let mut pause = FIRST_PAUSE;
         for attempt in 1..=ATTEMPTS {
-            let answer = self.send(url, headers);
+            let answer = send(agent, url, headers);
             let again = match &answer {
                 Ok(response) => is_temporary(response.status().as_u16()),
                 Err(error) => is_worth_retrying(error),
@@ -81,18 +86,29 @@ impl Http {
         }
         bail!("failed to fetch `{}`", public(url))
     }
+}
 
-    fn send(&self, url: &Url, headers: &[(&str, &str)]) -> Result<Response, ureq::Error> {
-        tracing::debug!("GET {}", public(url));
-        let mut request = self.agent.get(public(url).as_str());
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        if let Some(credentials) = credentials(url) {
-            request = request.header("Authorization", credentials);
-        }
-        request.call()
+fn new_agent(roots: RootCerts) -> Agent {
+    Agent::config_builder()
+        .tls_config(TlsConfig::builder().root_certs(roots).build())
+        .http_status_as_error(false)
+        .user_agent(concat!("mini-uv/", env!("CARGO_PKG_VERSION")))
+        .timeout_connect(Some(Duration::from_secs(10)))
+        .timeout_recv_response(Some(Duration::from_secs(30)))
+        .build()
+        .new_agent()
+}
+
+fn send(agent: &Agent, url: &Url, headers: &[(&str, &str)]) -> Result<Response, ureq::Error> {
+    tracing::debug!("GET {}", public(url));
+    let mut request = agent.get(public(url).as_str());
+    for (name, value) in headers {
+        request = request.header(*name, *value);
     }
+    if let Some(credentials) = credentials(url) {
+        request = request.header("Authorization", credentials);
+    }
+    request.call()
 }
 
 fn certificates(file: &Path) -> anyhow::Result<RootCerts> {
@@ -200,7 +216,7 @@ mod tests {
 
     #[test]
     fn offline_asks_nobody() {
-        let http = Http::new(true, None).unwrap();
+        let http = Http::new(true, None);
         let error = http.get(&"http://127.0.0.1:1/".parse().unwrap(), &[]).unwrap_err();
         assert!(error.to_string().contains("network access is disabled"));
     }

@@ -40,7 +40,7 @@ pub(super) fn run(tool: &Tool, options: &Install) -> anyhow::Result<ExitCode> {
     fs_err::create_dir_all(&environment.roots.purelib)?;
     let _lock = Lock::acquire(&environment.lock, tool.ui, "this environment")?;
     transaction::recover(&environment.roots.purelib)?;
-    let http = Http::new(tool.global.offline, options.index.cert.as_deref())?;
+    let http = Http::new(tool.global.offline, options.index.cert.as_deref());
     let target = target(&environment.interpreter, options)?;
     let job = Job {
         tool,
