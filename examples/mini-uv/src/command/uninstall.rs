@@ -11,6 +11,7 @@ use crate::cli::Uninstall;
 use crate::environment::Environment;
 use crate::installed::{self, Installed};
 use crate::lock::Lock;
+use crate::requirements_txt::Requirements;
 use crate::transaction::{self, Transaction};
 use crate::ui::Change;
 use crate::uninstall;
@@ -39,8 +40,14 @@ pub(super) fn run(tool: &Tool, options: &Uninstall) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
+/// The packages on the command line and those that the files list.
 fn names(options: &Uninstall) -> anyhow::Result<Vec<PackageName>> {
-    options.packages.iter().map(|text| name(text)).collect()
+    let mut listed = Requirements::default();
+    for file in &options.requirements {
+        listed.read(file)?;
+    }
+    let typed = options.packages.iter().map(|text| name(text));
+    typed.chain(listed.requests.into_iter().map(|request| Ok(request.name))).collect()
 }
 
 /// The name of a requirement; its version does not matter here.

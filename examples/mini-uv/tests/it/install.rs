@@ -122,6 +122,19 @@ fn uninstalling_leaves_the_environment_as_it_was() {
 }
 
 #[test]
+fn uninstalling_takes_names_from_a_requirements_file() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let wheel = rich().write(&world.wheels());
+    world.install(&environment, &[wheel.to_str().unwrap()]).success();
+    let list = world.wheels().join("list.txt");
+    std::fs::write(&list, "rich-wheel==1.0\n").unwrap();
+    let list = list.to_str().unwrap();
+    let ran = world.run(&["pip", "uninstall", "-r", list, "--python", environment.str()]).success();
+    assert!(ran.stderr.contains(" - rich-wheel==1.0"), "{ran:?}");
+}
+
+#[test]
 fn a_second_environment_does_not_touch_the_wheel() {
     let world = World::new();
     let (one, two) = (world.environment("one"), world.environment("two"));
