@@ -21,11 +21,11 @@ pub(crate) fn read(layer: &Layer, record: &Record) -> Result<Bytes> {
 /// The first part of `bytes` that is not what its check says.
 fn fault(bytes: &[u8], content: &Content) -> Option<&'static str> {
     let Some((directory, payload)) = split(bytes, content) else { return Some("content") };
-    if crc32c::crc32c(directory) != content.directory_check {
+    if crate::check::check(directory) != content.directory_check {
         return Some("directory");
     }
     let body = &payload[..range(0, content.body_len).end.min(payload.len())];
-    if crc32c::crc32c(body) != content.body_check {
+    if crate::check::check(body) != content.body_check {
         return Some("body");
     }
     match Directory::decode(directory, content.slices) {
@@ -48,7 +48,7 @@ fn slices_fault(directory: Directory<'_>, payload: &[u8], slices: u32) -> Option
 
 fn is_sound(line: &Line<'_>, payload: &[u8]) -> bool {
     let bytes = payload.get(range(line.at, line.len));
-    bytes.is_some_and(|bytes| crc32c::crc32c(bytes) == line.check)
+    bytes.is_some_and(|bytes| crate::check::check(bytes) == line.check)
 }
 
 fn split<'a>(bytes: &'a [u8], content: &Content) -> Option<(&'a [u8], &'a [u8])> {

@@ -226,5 +226,5 @@ fn append_page(tail: &mut Vec<u8>, base: u64, page: &pages::Page) -> Pointer {
     let offset = base + wide(tail.len());
     debug_assert!(offset.is_multiple_of(PAGE), "pages lie on page boundaries");
     tail.extend_from_slice(page);
-    Pointer { offset, check: crc32c::crc32c(page) }
+    Pointer { offset, check: crate::check::check(page) }
 }

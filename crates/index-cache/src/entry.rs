@@ -175,7 +175,7 @@ impl Entry {
             return Ok(Cow::Borrowed(bytes));
         }
         let bytes = self.slice_bytes(line, at, range)?;
-        if crc32c::crc32c(&bytes) != line.check {
+        if crate::check::check(&bytes) != line.check {
             return Err(self.corrupt(at, "slice"));
         }
         Ok(bytes)
@@ -233,7 +233,7 @@ impl Entry {
 
     fn proved(&self, at: u64, len: u32, check: u32, what: &'static str) -> Result<Held> {
         let held = self.held(at, len, what)?;
-        if crc32c::crc32c(self.view(&held)) != check {
+        if crate::check::check(self.view(&held)) != check {
             return Err(self.corrupt(at, what));
         }
         Ok(held)

@@ -99,7 +99,7 @@ impl Header {
         for (pointer, bytes) in self.branches.iter().zip(table.chunks_exact_mut(POINTER_LEN)) {
             pointer.encode(bytes);
         }
-        let check = crc32c::crc32c(&page[..at::HEADER_CHECK.offset]);
+        let check = crate::check::check(&page[..at::HEADER_CHECK.offset]);
         at::HEADER_CHECK.put(&mut page, &check.to_le_bytes());
         page
     }
@@ -136,7 +136,7 @@ pub(crate) fn decode(page: &[u8], file_len: u64) -> Slot {
     if at::MAGIC.of(page) != MAGIC {
         return Slot::Foreign;
     }
-    if at::HEADER_CHECK.u32(page) != crc32c::crc32c(&page[..at::HEADER_CHECK.offset]) {
+    if at::HEADER_CHECK.u32(page) != crate::check::check(&page[..at::HEADER_CHECK.offset]) {
         return Slot::Damaged;
     }
     if at::MIN_READER.u16(page) > FORMAT {
@@ -317,7 +317,7 @@ mod tests {
     fn a_newer_format_is_recognised() {
         let mut page = header(1, true).encode();
         at::MIN_READER.put(&mut page, &2_u16.to_le_bytes());
-        let check = crc32c::crc32c(&page[..at::HEADER_CHECK.offset]);
+        let check = crate::check::check(&page[..at::HEADER_CHECK.offset]);
         at::HEADER_CHECK.put(&mut page, &check.to_le_bytes());
         assert!(matches!(Slots::decode(&page, LOG_START).verdict(), Verdict::Newer));
     }

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Values longer than this are mapped in [`ReadMode::Auto`].
 const MAP_FROM: usize = 64 << 10;
 /// Records up to this long are read whole in one go: a second read costs more than the copy.
-const WHOLE_MAX: u64 = 16 << 10;
+const WHOLE_MAX: u64 = 4 << 10;
 /// Reads of a front are at least this long.
 const FRONT_MIN: u64 = 512;
 /// A slot that fails its check while its file is open may be half written: look again.
@@ -170,7 +170,7 @@ impl Layer {
         if self.view(&prefix).len() < head.named_len() {
             prefix = self.read(offset, head.named_len(), "record head")?;
         }
-        if crc32c::crc32c(&self.view(&prefix)[..head.named_len()]) != slot.check {
+        if crate::check::check(&self.view(&prefix)[..head.named_len()]) != slot.check {
             return Err(corrupt());
         }
         Ok(Record { slot, head, prefix })
@@ -310,7 +310,7 @@ impl PageSource for Layer {
     fn load(&self, pointer: Pointer, what: &'static str) -> Result<LoadedPage> {
         let bytes = self.read(pointer.offset, PAGE_LEN, what)?;
         let view = self.view(&bytes);
-        if crc32c::crc32c(view) != pointer.check {
+        if crate::check::check(view) != pointer.check {
             return Err(Error::corrupt(&self.path, pointer.offset, what));
         }
         Ok(match bytes {

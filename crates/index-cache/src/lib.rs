@@ -3,6 +3,7 @@
 
 // The file, from its bytes up to a snapshot of it.
 mod buffers;
+mod check;
 mod content;
 mod entries;
 mod entry;

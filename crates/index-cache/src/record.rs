@@ -162,9 +162,9 @@ pub(crate) fn append_put(log: &mut Vec<u8>, key: &str, put: &Put<'_>) -> Encoded
     let content = Content {
         slices: narrow(put.slices.len()),
         directory_len: narrow(directory.len()),
-        directory_check: crc32c::crc32c(&directory),
+        directory_check: crate::check::check(&directory),
         body_len: narrow(put.body.len()),
-        body_check: crc32c::crc32c(put.body),
+        body_check: crate::check::check(put.body),
         payload_len: narrow(put.body.len() + apart.clone().map(<[u8]>::len).sum::<usize>()),
         at: 0,
     };
@@ -226,7 +226,7 @@ fn append(
     head.encode(&mut log[at..]);
     log.extend_from_slice(key.as_bytes());
     log.extend_from_slice(token);
-    let check = crc32c::crc32c(&log[at..]);
+    let check = crate::check::check(&log[at..]);
     parts.into_iter().for_each(|part| log.extend_from_slice(part.as_ref()));
     pad(log);
     let named = wide(head.named_len());
@@ -324,7 +324,7 @@ impl<'a> Directory<'a> {
             }
             at::SLICE_AT.put(entry, &narrow(from).to_le_bytes());
             at::SLICE_LEN.put(entry, &narrow(data.len()).to_le_bytes());
-            at::SLICE_CHECK.put(entry, &crc32c::crc32c(data).to_le_bytes());
+            at::SLICE_CHECK.put(entry, &crate::check::check(data).to_le_bytes());
             at::SLICE_NAME_LEN.put(entry, &short(slice.name.len()).to_le_bytes());
             at::SLICE_FLAGS.put(entry, &slice.flags.to_le_bytes());
         }
@@ -346,7 +346,7 @@ mod tests {
         let directory = Directory::decode(&bytes, 2).unwrap();
         let lines: Vec<_> = directory.lines().map(|l| (l.name, l.flags, l.at, l.len)).collect();
         assert_eq!(lines, [("x", 7, 1, 2), ("longer", 8, 6, 5)]);
-        assert_eq!(directory.find("longer").unwrap().check, crc32c::crc32c(b"apart"));
+        assert_eq!(directory.find("longer").unwrap().check, crate::check::check(b"apart"));
         assert_eq!(directory.find("lon"), None);
     }
 
@@ -367,7 +367,7 @@ mod tests {
             let head = Head::decode(&log[encoded.at..]).unwrap();
             prop_assert_eq!(&log[head.key()], key.as_bytes());
             prop_assert_eq!(&log[head.token()], &token);
-            prop_assert_eq!(encoded.check, crc32c::crc32c(&log[..head.named_len()]));
+            prop_assert_eq!(encoded.check, crate::check::check(&log[..head.named_len()]));
             prop_assert_eq!(&log[head.named_len()..][..body.len()], &body);
         }
     }

@@ -177,7 +177,7 @@ fn hostile(file: &[u8], field: usize, value: u8) -> Vec<u8> {
                 let at = usize::try_from(slot.place.offset()).unwrap();
                 let len = Head::decode(&file[at..]).unwrap().named_len();
                 bytes[at + field] = value;
-                slot.check = crc32c::crc32c(&bytes[at..at + len]);
+                slot.check = crate::check::check(&bytes[at..at + len]);
             }
             slot
         })
@@ -185,11 +185,12 @@ fn hostile(file: &[u8], field: usize, value: u8) -> Vec<u8> {
     let leaf = pages::encode_leaf(&slots);
     let from = usize::try_from(leaf_pointer.offset).unwrap();
     bytes[from..from + PAGE_LEN].copy_from_slice(&leaf);
-    let pointer = Pointer { offset: leaf_pointer.offset, check: crc32c::crc32c(&leaf) };
+    let pointer = Pointer { offset: leaf_pointer.offset, check: crate::check::check(&leaf) };
     let branch = pages::encode_branch(&[pointer]);
     let from = usize::try_from(header.branches[0].offset).unwrap();
     bytes[from..from + PAGE_LEN].copy_from_slice(&branch);
-    let pointer = Pointer { offset: header.branches[0].offset, check: crc32c::crc32c(&branch) };
+    let pointer =
+        Pointer { offset: header.branches[0].offset, check: crate::check::check(&branch) };
     let header = Header { branches: vec![pointer], ..header };
     for slot in [0, PAGE_LEN] {
         bytes[slot..slot + PAGE_LEN].copy_from_slice(&header.encode());
