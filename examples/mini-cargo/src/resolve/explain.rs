@@ -156,7 +156,7 @@ fn no_candidate(catalog: &Catalog<'_>, context: &Context, job: &Job) -> Result<S
         },
     };
     let location = match dep.source {
-        Source::Registry => "crates.io index".to_owned(),
+        Source::Registry => registry_name(),
         Source::Path(folder) => {
             catalog.workspace().folders[folder as usize].dir.display().to_string()
         }
@@ -170,6 +170,12 @@ fn no_candidate(catalog: &Catalog<'_>, context: &Context, job: &Job) -> Result<S
         write!(text, "\nhelp: packages with similar names: {similar}")?;
     }
     Ok(text)
+}
+
+/// What cargo calls the default registry: the last part of its identity.
+fn registry_name() -> String {
+    let identity = tame_index::CRATES_IO_INDEX;
+    identity.rsplit('/').next().unwrap_or(identity).replace('-', " ")
 }
 
 fn selection(dep: &Dep) -> String {
