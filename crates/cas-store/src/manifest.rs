@@ -53,7 +53,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Manifest, Fault> {
     let body = checked_body(bytes).map_err(|what| fault(0, what))?;
     let text = str::from_utf8(body).map_err(|_| fault(0, "not UTF-8"))?;
     let rest = text.strip_prefix(MAGIC).ok_or(fault(1, "not a tree manifest of version 1"))?;
-    let mut lines = rest.lines();
+    // `lines` would also take an unfinished last line, and a carriage return for part of the end.
+    let rest = rest.strip_suffix('\n').ok_or(fault(0, "the last line is not finished"))?;
+    let mut lines = rest.split('\n');
     let key = lines.next().and_then(|line| line.strip_prefix("key ")).and_then(unescaped);
     let key = key.ok_or(fault(2, "no key"))?;
     let mut files: Vec<TreeFile> = Vec::new();
@@ -134,6 +136,15 @@ fn unescaped(text: &str) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_line_that_ends_otherwise_is_refused() {
+        let encoded = String::from_utf8(encode("k", &sample())).unwrap();
+        let (body, _) = encoded.split_at(encoded.rfind("end ").unwrap());
+        assert!(decode(&sealed(body)).is_ok());
+        assert!(decode(&sealed(body.trim_end())).is_err(), "no newline");
+        assert!(decode(&sealed(&body.replacen("key k\n", "key k\r\n", 1))).is_err(), "\\r\\n");
+    }
 
     fn sample() -> Vec<TreeFile> {
         vec![TreeFile {
