@@ -1,6 +1,8 @@
 //! Tests of the public surface. Names are sentences.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod corpus;
+mod fuzzed;
 mod ground;
 mod portable;
 mod program;

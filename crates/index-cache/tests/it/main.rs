@@ -5,6 +5,8 @@
 mod basics;
 mod cargo_compare;
 mod cargo_layout;
+mod corpus;
+mod fuzzed;
 mod golden;
 mod layers;
 #[cfg(target_os = "linux")]

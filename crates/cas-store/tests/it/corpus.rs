@@ -1,0 +1,20 @@
+//! Replays the seeds of the fuzz target, whole and cut after every byte.
+
+use std::fs;
+use std::path::Path;
+
+use crate::fuzzed;
+
+#[test]
+fn seeds_of_manifest_are_refused_or_keep_their_spelling() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/manifest");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let data = fs::read(entry.unwrap().path()).unwrap();
+        for length in (0..=data.len()).rev().step_by(7) {
+            fuzzed::manifest(&data[..length]);
+        }
+        count += 1;
+    }
+    assert!(count >= 3, "there are seeds");
+}
