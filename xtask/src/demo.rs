@@ -52,16 +52,10 @@ impl Tools {
         let mut build = shell::cargo();
         build.args(["build", "--release", "--locked", "-p", "mini-uv", "-p", "mini-cargo"]);
         shell::output(&mut build)?;
-        let folder = target_folder().join("release");
+        let folder = shell::target_folder().join("release");
         let binary = |name: &str| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         Ok(Self { mini_uv: binary("mini-uv"), mini_cargo: binary("mini-cargo") })
     }
-}
-
-/// Where cargo puts what it builds for this workspace.
-fn target_folder() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| shell::workspace().join("target"), PathBuf::from)
 }
 
 /// The demo's own folder: on the workspace's file system, so that hard links can be made.
@@ -71,7 +65,7 @@ struct Work {
 
 impl Work {
     fn create() -> Result<Self> {
-        let path = target_folder().join(format!("demo-{}", std::process::id()));
+        let path = shell::target_folder().join(format!("demo-{}", std::process::id()));
         fs::create_dir_all(&path)?;
         Ok(Self { path: fs::canonicalize(path)? })
     }

@@ -10,7 +10,9 @@ use std::process::ExitCode;
 mod bench;
 mod ci;
 mod demo;
+mod dependencies;
 mod shell;
+mod soak;
 mod tree;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -20,7 +22,9 @@ usage: cargo xtask <chore>
 
   demo [--keep]      install real wheels twice, lock and vendor with mini-cargo, build offline
   bench NAME ...     one table of the benchmarks, or all; without a name, the names
-  ci [--list]        everything that continuous integration runs, in the same order
+  ci [--list] [STEP] everything that continuous integration runs, in the same order
+  soak [--minutes N] stores and installers under kills, a full disk and few file descriptors
+  dependencies       what each library drags in, as docs/DEPENDENCIES.md holds it
 ";
 
 #[expect(clippy::print_stderr, reason = "a command-line program reports to its user")]
@@ -47,6 +51,8 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "demo" => demo::run(rest).map(|()| ExitCode::SUCCESS),
         "bench" => bench::run(rest),
         "ci" => Ok(ci::run(rest)),
+        "soak" => soak::run(rest).map(|()| ExitCode::SUCCESS),
+        "dependencies" => dependencies::run().map(|()| ExitCode::SUCCESS),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(ExitCode::SUCCESS)

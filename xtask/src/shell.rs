@@ -15,6 +15,11 @@ pub(crate) fn workspace() -> PathBuf {
     xtask.parent().expect("xtask is a folder of the workspace").to_path_buf()
 }
 
+/// Where cargo puts what it builds for this workspace.
+pub(crate) fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
+}
+
 /// The cargo that runs this chore.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -18,6 +18,13 @@ macro_rules! libraries {
     };
 }
 
+/// Where bytes of a file or an archive are interpreted.
+macro_rules! byte_formats {
+    () => {
+        "-p index-cache -p cas-store -p stream-extract --lib -- --skip crash --skip faults"
+    };
+}
+
 /// The first step is the README's test command, to the letter.
 pub(super) const STEPS: &[Step] = &[
     step("tests", "cargo test --workspace"),
@@ -46,4 +53,34 @@ pub(super) const STEPS: &[Step] = &[
     // Type checks where nothing can be linked.
     step("msvc types", concat!(".ci/cross x86_64-pc-windows-msvc check --tests ", libraries!())),
     step("macos types", concat!(".ci/cross aarch64-apple-darwin check --tests ", libraries!())),
+    // The byte formats where words are short and bytes are swapped. What a test does with crashes,
+    // processes and other programs is no matter of bytes, and too slow under emulation.
+    step("big-endian", concat!(".ci/cross s390x-unknown-linux-gnu test ", byte_formats!())),
+    step("32-bit", concat!(".ci/cross i686-unknown-linux-gnu test ", byte_formats!())),
+    Step {
+        name: "address sanitizer",
+        command: concat!(
+            "rustup run nightly cargo test --no-fail-fast --target x86_64-unknown-linux-gnu ",
+            libraries!()
+        ),
+        environment: &[
+            ("RUSTFLAGS", "-Zsanitizer=address"),
+            ("RUSTDOCFLAGS", "-Zsanitizer=address"),
+        ],
+    },
+    // Every interleaving of the closing queue, and thousands of random ones of larger cases.
+    Step {
+        name: "schedules (loom)",
+        command: "cargo test -p deferred-close --release --test model",
+        environment: &[("RUSTFLAGS", "--cfg loom")],
+    },
+    Step {
+        name: "schedules (shuttle)",
+        command: "cargo test -p deferred-close --release --test model",
+        environment: &[("RUSTFLAGS", "--cfg shuttle")],
+    },
+    step("public interface", ".ci/public-api"),
+    // Seconds for each target.
+    step("fuzzing", ".ci/fuzz 60"),
+    step("soak", "cargo xtask soak --minutes 2"),
 ];
