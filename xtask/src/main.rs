@@ -22,7 +22,8 @@ usage: cargo xtask <chore>
 
   demo [--keep]      install real wheels twice, lock and vendor with mini-cargo, build offline
   bench NAME ...     one table of the benchmarks, or all; without a name, the names
-  ci [--list] [STEP] everything that continuous integration runs, in the same order
+  ci [--full] [--list] [STEP]
+                     what continuous integration runs, in the same order; --full: and what takes long
   soak [--minutes N] stores and installers under kills, a full disk and few file descriptors
   dependencies       what each library drags in, as docs/DEPENDENCIES.md holds it
 ";

@@ -1,4 +1,7 @@
 //! What is checked. Cheap and likely failures come first; nothing here decides how steps are run.
+//!
+//! [`STEPS`] run for every change. [`FURTHER`] ones take an hour from cold and run by name or with
+//! `--full`: other platforms, sanitizers, schedules, fuzzing, soaking.
 
 /// One step: its name, its command (words without quoting) and additional environment.
 pub(super) struct Step {
@@ -37,6 +40,10 @@ pub(super) const STEPS: &[Step] = &[
     },
     step("supply chain", "cargo deny check bans licenses sources"),
     step("spelling", "typos"),
+];
+
+/// Other platforms and rare schedules; by name, or all of them with `--full`.
+pub(super) const FURTHER: &[Step] = &[
     // Windows programs run under Wine. The libraries only: the examples' tests drive Unix tools.
     step(
         "windows lints",
@@ -79,7 +86,6 @@ pub(super) const STEPS: &[Step] = &[
         command: "cargo test -p deferred-close --release --test model",
         environment: &[("RUSTFLAGS", "--cfg shuttle")],
     },
-    step("public interface", ".ci/public-api"),
     // Seconds for each target.
     step("fuzzing", ".ci/fuzz 60"),
     step("soak", "cargo xtask soak --minutes 2"),
