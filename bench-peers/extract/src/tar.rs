@@ -8,7 +8,6 @@ use bench_util::{
 };
 
 use crate::archives::{docs, tar_gz_of};
-use crate::cases;
 
 const FULL_BYTES: u64 = 4 << 30;
 
@@ -33,7 +32,6 @@ fn compare(settings: &Settings) -> Result<Comparison, Error> {
             Ok::<_, CaseError>(command)
         }
     };
-    let _ = cases::READ_BYTES;
     Paired::new("documentation as tar.gz, processor time")
         .settings(settings)
         .before_round(|| Ok(work.borrow_mut().renew_over(FULL_BYTES).map(drop)?))
