@@ -1,6 +1,7 @@
 //! Whole installs, inflating included: from wheels into a cache and an environment, then from the
 //! cache into a second one.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -78,12 +79,13 @@ impl Pipeline {
 /// Where one run works: a cache and environments on one file system.
 pub struct Site {
     root: PathBuf,
+    store: OnceCell<Store>,
 }
 
 impl Site {
     /// In an empty folder.
     pub fn new(root: PathBuf) -> Self {
-        Self { root }
+        Self { root, store: OnceCell::new() }
     }
 
     /// The folder of an environment.
@@ -95,8 +97,13 @@ impl Site {
         self.root.join("cache/archive").join(name)
     }
 
-    fn store(&self) -> Result<Store, CaseError> {
-        Ok(Store::open(self.root.join("cache/store"), Options::default())?)
+    /// Opened once per run, inside the measured time.
+    fn store(&self) -> Result<&Store, CaseError> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let store = Store::open(self.root.join("cache/store"), Options::default())?;
+        Ok(self.store.get_or_init(|| store))
     }
 }
 
