@@ -30,7 +30,8 @@ fn without_places(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for word in text.split_inclusive(ends_word) {
         match word.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')) {
-            Some((folders, last)) if !folders.is_empty() => {
+            // What follows a name that was put in before is relative to it, and stays.
+            Some((folders, last)) if !folders.is_empty() && !kept.ends_with('>') => {
                 kept.push_str("<path>/");
                 kept.push_str(last);
             }
