@@ -1,6 +1,6 @@
 //! What is checked. Cheap and likely failures come first; nothing here decides how steps are run.
 //!
-//! [`STEPS`] run for every change. [`FURTHER`] ones take an hour from cold and run by name or with
+//! [`STEPS`] run for every change. [`FURTHER`] ones take much longer and run by name or with
 //! `--full`: other platforms, sanitizers, schedules, fuzzing, soaking.
 
 /// One step: its name, its command (words without quoting) and additional environment.
