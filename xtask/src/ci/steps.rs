@@ -1,7 +1,7 @@
 //! What is checked. Cheap and likely failures come first; nothing here decides how steps are run.
 //!
 //! [`STEPS`] run for every change. [`FURTHER`] ones take much longer and run by name or with
-//! `--full`: other platforms, sanitizers, schedules, fuzzing, soaking.
+//! `--full`: other platforms, sanitizers, fuzzing, soaking.
 
 /// One step: its name, its command (words without quoting) and additional environment.
 pub(super) struct Step {
@@ -40,9 +40,20 @@ pub(super) const STEPS: &[Step] = &[
     },
     step("supply chain", "cargo deny check bans licenses sources"),
     step("spelling", "typos"),
+    // Every interleaving of the closing queue, and thousands of random ones of larger cases.
+    Step {
+        name: "schedules (loom)",
+        command: "cargo test -p deferred-close --release --test model",
+        environment: &[("RUSTFLAGS", "--cfg loom")],
+    },
+    Step {
+        name: "schedules (shuttle)",
+        command: "cargo test -p deferred-close --release --test model",
+        environment: &[("RUSTFLAGS", "--cfg shuttle")],
+    },
 ];
 
-/// Other platforms and rare schedules; by name, or all of them with `--full`.
+/// Other platforms, sanitizers and long runs; by name, or all of them with `--full`.
 pub(super) const FURTHER: &[Step] = &[
     // Windows programs run under Wine. The libraries only: the examples' tests drive Unix tools.
     step(
@@ -74,17 +85,6 @@ pub(super) const FURTHER: &[Step] = &[
             ("RUSTFLAGS", "-Zsanitizer=address"),
             ("RUSTDOCFLAGS", "-Zsanitizer=address"),
         ],
-    },
-    // Every interleaving of the closing queue, and thousands of random ones of larger cases.
-    Step {
-        name: "schedules (loom)",
-        command: "cargo test -p deferred-close --release --test model",
-        environment: &[("RUSTFLAGS", "--cfg loom")],
-    },
-    Step {
-        name: "schedules (shuttle)",
-        command: "cargo test -p deferred-close --release --test model",
-        environment: &[("RUSTFLAGS", "--cfg shuttle")],
     },
     // Seconds for each target.
     step("fuzzing", ".ci/fuzz 60"),
