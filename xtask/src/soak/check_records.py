@@ -2,7 +2,7 @@
 import base64, csv, hashlib, pathlib, sys
 
 found = 0
-for record in pathlib.Path(sys.argv[1]).glob("lib*/python*/site-packages/*.dist-info/RECORD"):
+for record in pathlib.Path(sys.argv[1]).glob("lib/python*/site-packages/*.dist-info/RECORD"):
     root = record.parent.parent
     found += 1
     for name, expected, size in csv.reader(record.read_text().splitlines()):

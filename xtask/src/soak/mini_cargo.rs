@@ -7,7 +7,7 @@ use std::process::Command;
 use super::chaos::Actor;
 use crate::{Result, shell};
 
-const MANIFEST: &str = "[package]\nname = \"soaked\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+const MANIFEST: &str = "[workspace]\n\n[package]\nname = \"soaked\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
     [dependencies]\nproptest = \"1\"\ntempfile = \"3\"\n";
 
 /// Two projects with the same dependencies, and the lock that both must get.
@@ -49,7 +49,7 @@ impl Ground {
     fn command(&self, project: u64, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir(self.project(project)).args(arguments);
-        command.arg("--cache-dir").arg(self.folder.join("cache"));
+        command.env("MINI_CARGO_CACHE_DIR", self.folder.join("cache"));
         command
     }
 
