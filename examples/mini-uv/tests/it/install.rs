@@ -108,8 +108,6 @@ fn uninstalling_leaves_the_environment_as_it_was() {
     let before = environment.picture();
     let wheel = rich().write(&world.wheels());
     world.install(&environment, &[wheel.to_str().unwrap()]).success();
-    let python = std::process::Command::new(environment.bin("python"));
-    drop(python);
     let ran =
         world.run(&["pip", "uninstall", "Rich_Wheel", "--python", environment.str()]).success();
     assert!(ran.stderr.contains(" - rich-wheel==1.0"), "{ran:?}");
