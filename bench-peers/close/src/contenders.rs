@@ -132,7 +132,7 @@ pub struct Ours<'scope> {
 
 impl Contender for Ours<'_> {
     fn write(&mut self, path: &Path) -> io::Result<()> {
-        self.group.close(path, create(path)?);
+        self.group.close(create(path)?, path);
         Ok(())
     }
 

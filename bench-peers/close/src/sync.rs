@@ -71,7 +71,7 @@ fn synced(paths: &[PathBuf], threads: usize) -> Result<(), CaseError> {
     closer.scope(|scope| {
         let group = scope.group("bench");
         for path in paths {
-            group.close(path, Synced(create(path)?));
+            group.close(Synced(create(path)?), path);
         }
         Ok(group.wait()?)
     })?
@@ -82,7 +82,7 @@ fn file_system(paths: &[PathBuf]) -> Result<(), CaseError> {
     Closer::default().scope(|scope| {
         let group = scope.group("bench");
         for path in paths {
-            group.close(path, create(path)?);
+            group.close(create(path)?, path);
         }
         group.wait()?;
         Ok(disk.sync()?)

@@ -25,7 +25,7 @@ async fn write_package(closer: Arc<Closer>, folder: PathBuf) -> io::Result<usize
                 let path = folder.join(number.to_string());
                 let mut file = File::create(&path)?;
                 file.write_all(b"content")?;
-                group.close(path, file);
+                group.close(file, path);
             }
             group.wait()?;
             Ok(100)

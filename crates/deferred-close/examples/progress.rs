@@ -50,7 +50,7 @@ fn write_files(group: &deferred_close::Group<'_>, folder: &std::path::Path) -> i
         let path = folder.join(number.to_string());
         let mut file = File::create(&path)?;
         file.write_all(&[b'x'; 4096])?;
-        group.close(path, file).fail_fast()?;
+        group.close(file, path).fail_fast()?;
     }
     Ok(())
 }

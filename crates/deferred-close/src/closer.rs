@@ -195,7 +195,7 @@ impl Closer {
     ///     for name in ["a", "b", "c"] {
     ///         let path = dir.join(name);
     ///         let file = File::create(&path)?;
-    ///         package.close(path, file);
+    ///         package.close(file, path);
     ///     }
     ///     package.wait()?; // Everything is closed: now the folder may be renamed.
     ///     Ok(3)

@@ -29,7 +29,7 @@ use crate::sys;
 /// let path = dir.path().join("a");
 /// let file = std::fs::File::create(&path)?;
 /// Closer::default().scope(|scope| {
-///     scope.group("durable").close(path, Synced(file));
+///     scope.group("durable").close(Synced(file), path);
 /// })?;
 /// # Ok(())
 /// # }
@@ -91,7 +91,7 @@ impl Finish for Synced<BufWriter<File>> {
 /// Closer::default().scope(|scope| -> std::io::Result<()> {
 ///     let package = scope.group("demo-1.0");
 ///     let path = dir.join("a");
-///     package.close(path.clone(), std::fs::File::create(path)?);
+///     package.close(std::fs::File::create(&path)?, path);
 ///     package.wait()?; // Closing may write: sync after it.
 ///     match disk.sync() {
 ///         Err(error) if error.kind() == std::io::ErrorKind::Unsupported => Ok(()), // `Synced`, then.

@@ -67,7 +67,7 @@ impl<'scope> Group<'scope> {
     /// [`Scope::wait_under`](crate::Scope::wait_under).
     ///
     /// It never waits for a worker and never loses the handle: with a full queue it closes here.
-    pub fn close<V: Finish>(&self, path: impl Into<PathBuf>, value: V) -> Handed<'_, 'scope> {
+    pub fn close<V: Finish>(&self, value: V, path: impl Into<PathBuf>) -> Handed<'_, 'scope> {
         let place = self.place(&value);
         if place != Place::Elsewhere {
             return self.handed(self.close_here(place, path, value));
@@ -99,7 +99,7 @@ impl<'scope> Group<'scope> {
     /// let file = File::create(&draft)?;
     /// deferred_close::Closer::default().scope(|scope| {
     ///     let to = ready.clone();
-    ///     scope.group("publish").close_then(draft.clone(), file, move |closed| {
+    ///     scope.group("publish").close_then(file, draft.clone(), move |closed| {
     ///         closed?;
     ///         fs::rename(draft, to)
     ///     });
@@ -110,8 +110,8 @@ impl<'scope> Group<'scope> {
     /// ```
     pub fn close_then<V, F>(
         &self,
-        path: impl Into<PathBuf>,
         value: V,
+        path: impl Into<PathBuf>,
         then: F,
     ) -> Handed<'_, 'scope>
     where
@@ -136,8 +136,8 @@ impl<'scope> Group<'scope> {
     }
 
     /// Like [`close`](Self::close), and returns a ticket to wait for this handle alone.
-    pub fn close_ticket<V: Finish>(&self, path: impl Into<PathBuf>, value: V) -> Ticket<'scope> {
-        let handle = match self.close(path, value).at {
+    pub fn close_ticket<V: Finish>(&self, value: V, path: impl Into<PathBuf>) -> Ticket<'scope> {
+        let handle = match self.close(value, path).at {
             At::Here(handle) => handle,
             At::Elsewhere(handle) => Some(handle),
         };
@@ -147,8 +147,8 @@ impl<'scope> Group<'scope> {
     /// Closes `value` on this thread: for files that are started as programs next.
     pub fn close_executable<V: Finish>(
         &self,
-        path: impl Into<PathBuf>,
         value: V,
+        path: impl Into<PathBuf>,
     ) -> Handed<'_, 'scope> {
         self.closer.pool.inline_executable.fetch_add(1, Relaxed);
         self.handed(self.close_here(Place::Here, path, value))

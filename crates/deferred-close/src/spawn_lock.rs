@@ -32,7 +32,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 ///     let mut from = fs::File::open("/bin/true")?;
 ///     let mut to = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(&path)?;
 ///     std::io::copy(&mut from, &mut to)?;
-///     scope.group("bin").close_then(path.clone(), to, move |closed| {
+///     scope.group("bin").close_then(to, path.clone(), move |closed| {
 ///         drop(writing); // Held until the real close, on whatever thread.
 ///         closed
 ///     });

@@ -47,7 +47,7 @@ fn busy_of_300(closer: &Closer, barrier: impl Fn(&Group<'_>)) -> usize {
             let group = scope.group("bin");
             let busy = |number| {
                 let (path, file) = program(dir.path(), number);
-                group.close(path.clone(), file);
+                group.close(file, path.clone());
                 barrier(&group);
                 is_busy(&path)
             };
@@ -98,7 +98,7 @@ fn a_program_that_is_still_pending_is_busy_and_its_ticket_ends_that() {
         .scope(|scope| {
             let (path, file) = program(dir.path(), 0);
             let (release, until) = mpsc::channel();
-            let ticket = scope.group("g").close_ticket(path.clone(), Held { file, until });
+            let ticket = scope.group("g").close_ticket(Held { file, until }, path.clone());
             assert!(is_busy(&path));
             release.send(()).unwrap();
             ticket.wait().unwrap();
@@ -127,7 +127,7 @@ fn with_a_spawn_lock_none_of_300_programs_is_busy_while_four_threads_start_child
             let writing = lock.writing();
             let (path, file) = program(dir.path(), number);
             let close = |scope: &deferred_close::Scope<'_>| {
-                scope.group("g").close_then(path.clone(), file, move |closed| {
+                scope.group("g").close_then(file, path.clone(), move |closed| {
                     drop(writing);
                     closed
                 });

@@ -37,11 +37,11 @@ fn two_thousand_files_behind_a_stuck_worker_at_nofile_256_never_run_out_of_handl
     let (release, stuck) = mpsc::channel();
     let opened = closer.scope(|scope| {
         let group = scope.group("g");
-        group.close("stuck", Stuck(stuck));
+        group.close(Stuck(stuck), "stuck");
         let opened = (0..2000).try_for_each(|number| {
             let path = mounted.path().join(number.to_string());
             let file = File::create(&path)?;
-            group.close(path, file);
+            group.close(file, path);
             Ok::<(), io::Error>(())
         });
         release.send(()).unwrap();
@@ -69,7 +69,7 @@ fn a_file_that_was_closed_elsewhere_is_an_error_with_its_path() {
     for policy in [Policy::Always, Policy::Never] {
         let closer = Closer::builder().policy(policy).build();
         let errors = closer.scope(|scope| {
-            scope.group("g").close("twice", broken());
+            scope.group("g").close(broken(), "twice");
         });
         let errors = errors.unwrap_err();
         assert_eq!(errors.first().path(), "twice");
@@ -88,7 +88,7 @@ fn closing_any_handle_of_a_file_silently_drops_the_posix_locks_taken_on_another(
     assert!(is_locked(&locked), "taken on the first handle");
     let other = File::open(&path).unwrap();
     let closer = Closer::builder().policy(Policy::Always).build();
-    closer.scope(|scope| scope.group("g").close(path, other).is_inline()).unwrap();
+    closer.scope(|scope| scope.group("g").close(other, path).is_inline()).unwrap();
     assert!(!is_locked(&locked), "and lost by closing the second");
 }
 

@@ -67,7 +67,7 @@ fn limited(builder: Builder, allowed: usize) -> Builder {
 
 fn fill(group: &Group<'_>, handles: usize, ended: &Arc<AtomicUsize>) {
     for _ in 0..handles {
-        group.close("f", Counts(Arc::clone(ended)));
+        group.close(Counts(Arc::clone(ended)), "f");
     }
 }
 
@@ -135,10 +135,10 @@ fn a_ticket_and_a_path_wait_cover_their_handle() {
             .build()
             .scope(|scope| {
                 let group = scope.group("g");
-                let ticket = group.close_ticket("a/f", Counts(Arc::clone(&ended)));
+                let ticket = group.close_ticket(Counts(Arc::clone(&ended)), "a/f");
                 ticket.wait().unwrap();
                 assert_eq!(ended.load(SeqCst), 1);
-                group.close("b/f", Counts(Arc::clone(&ended)));
+                group.close(Counts(Arc::clone(&ended)), "b/f");
                 scope.wait_under("b").unwrap();
                 assert_eq!(ended.load(SeqCst), 2);
             })
@@ -152,8 +152,8 @@ fn an_error_reaches_the_wait_or_the_scope_and_not_both() {
         let closer = eager(1).build();
         let (told, end) = closer.scope_with(|scope| {
             let (waited, left) = (scope.group("waited"), scope.group("left"));
-            waited.close("a", Fails);
-            left.close("b", Fails);
+            waited.close(Fails, "a");
+            left.close(Fails, "b");
             waited.wait().unwrap_err().len()
         });
         assert_eq!((told, end.unwrap_err().len()), (1, 1));
@@ -168,7 +168,7 @@ fn a_continuation_with_a_scope_of_its_own_ends_on_the_only_worker() {
         let (inner, count) = (Arc::clone(&closer), Arc::clone(&ended));
         closer
             .scope(|scope| {
-                scope.group("outer").close_then("f", Counts(Arc::clone(&ended)), move |_| {
+                scope.group("outer").close_then(Counts(Arc::clone(&ended)), "f", move |_| {
                     inner.scope(|scope| fill(&scope.group("inner"), 1, &count))?;
                     Ok(())
                 });

@@ -52,7 +52,7 @@ impl<'a, 'scope> CrateSink<'a, 'scope> {
 
     fn close(&self, path: &str, file: File, publish: Publish) {
         let full = self.destination.path().join(path);
-        self.group.close_then(full, file, move |closed| {
+        self.group.close_then(file, full, move |closed| {
             closed?;
             publish.run().map(drop).map_err(io::Error::other)
         });

@@ -114,7 +114,7 @@ impl<'a, 'scope> WheelSink<'a, 'scope> {
         self.settled = false;
         let path = self.destination.path().join(path);
         // Errors are kept by the group and come out of `commit`.
-        let _handed = self.group.close_then(path, file, move |closed| {
+        let _handed = self.group.close_then(file, path, move |closed| {
             closed?;
             publish.run().map(drop).map_err(io::Error::other)
         });

@@ -32,7 +32,7 @@ fn a_scope_joins_on_return() {
             .scope(|scope| {
                 let group = scope.group("g");
                 for _ in 0..500 {
-                    group.close("f", Counts(Arc::clone(&ended)));
+                    group.close(Counts(Arc::clone(&ended)), "f");
                 }
             })
             .unwrap();
@@ -48,7 +48,7 @@ fn a_scope_joins_on_an_early_return() {
         eager(2).build().scope(|scope| -> io::Result<()> {
             let group = scope.group("g");
             for _ in 0..50 {
-                group.close("f", Counts(Arc::clone(&ended)));
+                group.close(Counts(Arc::clone(&ended)), "f");
             }
             File::open("/does/not/exist")?;
             Ok(())
@@ -67,7 +67,7 @@ fn a_scope_joins_on_panic() {
         let _never = closer.scope(|scope| {
             let group = scope.group("g");
             for _ in 0..50 {
-                group.close("f", Counts(Arc::clone(&ended)));
+                group.close(Counts(Arc::clone(&ended)), "f");
             }
             panic!("caller");
         });
@@ -75,7 +75,7 @@ fn a_scope_joins_on_panic() {
     assert!(panic.is_err());
     assert_eq!(ended.load(SeqCst), 50);
     assert_eq!(closer.progress().pending, 0);
-    closer.scope(|scope| scope.group("again").close("f", Ends(None)).is_inline()).unwrap();
+    closer.scope(|scope| scope.group("again").close(Ends(None), "f").is_inline()).unwrap();
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn dropping_a_group_and_a_ticket_unwaited_loses_nothing() {
         .scope(|scope| {
             for _ in 0..20 {
                 let group = scope.group("g");
-                drop(group.close_ticket("f", Counts(Arc::clone(&ended))));
+                drop(group.close_ticket(Counts(Arc::clone(&ended)), "f"));
             }
         })
         .unwrap();
@@ -103,9 +103,9 @@ fn a_group_does_not_wait_for_another() {
             .scope(|scope| {
                 let (slow, begun) = Behind::new(&gate);
                 let (stuck, quick) = (scope.group("stuck"), scope.group("quick"));
-                stuck.close("slow", slow);
+                stuck.close(slow, "slow");
                 begun.recv().unwrap();
-                quick.close("f", Ends(None));
+                quick.close(Ends(None), "f");
                 quick.wait().unwrap();
                 assert_eq!(closer.progress().pending, 1);
                 gate.open();
@@ -124,9 +124,9 @@ fn a_ticket_waits_for_its_handle_only() {
             .scope(|scope| {
                 let (slow, begun) = Behind::new(&gate);
                 let group = scope.group("g");
-                let stuck = group.close_ticket("slow", slow);
+                let stuck = group.close_ticket(slow, "slow");
                 begun.recv().unwrap();
-                group.close_ticket("f", Ends(None)).wait().unwrap();
+                group.close_ticket(Ends(None), "f").wait().unwrap();
                 assert!(!stuck.is_closed());
                 gate.open();
                 stuck.wait().unwrap();
@@ -145,9 +145,9 @@ fn a_path_wait_compares_whole_components() {
             .scope(|scope| {
                 let (slow, begun) = Behind::new(&gate);
                 let group = scope.group("g");
-                group.close("site/numpy.libs/x", slow);
+                group.close(slow, "site/numpy.libs/x");
                 begun.recv().unwrap();
-                group.close("site/numpy/x", Ends(None));
+                group.close(Ends(None), "site/numpy/x");
                 scope.wait_under("site/numpy").unwrap();
                 assert_eq!(closer.progress().pending, 1);
                 gate.open();
@@ -167,7 +167,7 @@ fn a_group_waits_for_its_continuations() {
             let group = scope.group("g");
             for number in 0..100 {
                 let order = Arc::clone(&order);
-                group.close_then("f", Ends(None), move |closed| {
+                group.close_then(Ends(None), "f", move |closed| {
                     thread::yield_now();
                     order.lock().unwrap().push(number);
                     closed
@@ -184,7 +184,7 @@ fn a_group_may_be_shared_by_threads() {
     let ended = Arc::new(AtomicUsize::new(0));
     let fill = |group: &Group<'_>| {
         for _ in 0..100 {
-            group.close("f", Counts(Arc::clone(&ended)));
+            group.close(Counts(Arc::clone(&ended)), "f");
         }
     };
     eager(2)
@@ -210,11 +210,11 @@ fn a_continuation_may_have_a_scope_on_the_same_closer() {
         let count = Arc::clone(&ended);
         closer
             .scope(|scope| {
-                scope.group("outer").close_then("f", Ends(None), move |_| {
+                scope.group("outer").close_then(Ends(None), "f", move |_| {
                     inner.scope(|scope| {
                         let group = scope.group("inner");
                         for _ in 0..10 {
-                            group.close("f", Counts(Arc::clone(&count)));
+                            group.close(Counts(Arc::clone(&count)), "f");
                         }
                         group.wait()
                     })??;
@@ -237,10 +237,10 @@ fn a_closer_dropped_by_its_own_worker_ends() {
         outer
             .scope(|scope| {
                 let (held, begun) = Behind::new(&at_gate);
-                scope.group("hold").close("h", held);
+                scope.group("hold").close(held, "h");
                 begun.recv().unwrap();
-                closer.scope(|scope| scope.group("g").close("f", Ends(None)).is_inline()).unwrap();
-                scope.group("drop").close("closer", Dropping(last));
+                closer.scope(|scope| scope.group("g").close(Ends(None), "f").is_inline()).unwrap();
+                scope.group("drop").close(Dropping(last), "closer");
                 drop(closer);
                 gate.open();
             })
@@ -261,7 +261,7 @@ fn a_directory_is_renamed_after_the_group_and_holds_every_byte() {
                 let path = stage.join(number.to_string());
                 let mut writer = io::BufWriter::new(File::create(&path).unwrap());
                 write!(writer, "{number}").unwrap();
-                group.close(path, writer);
+                group.close(writer, path);
             }
             group.wait().unwrap();
             std::fs::rename(&stage, &target).unwrap();

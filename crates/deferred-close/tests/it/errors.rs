@@ -45,7 +45,7 @@ fn every_failed_close_is_told_with_its_path() {
                 for number in 0..2000 {
                     // One in a hundred, the very last one included.
                     let code = (number % 100 == 99).then_some(EIO);
-                    group.close(number.to_string(), Ends(code));
+                    group.close(Ends(code), number.to_string());
                 }
             })
             .unwrap_err();
@@ -63,8 +63,8 @@ fn a_group_tells_each_time_and_the_scope_only_what_nobody_was_told() {
     for closer in every_closer() {
         let (waited, end) = closer.scope_with(|scope| {
             let (first, second) = (scope.group("first"), scope.group("second"));
-            first.close("a", Ends(Some(ENOSPC)));
-            second.close("b", Ends(Some(EIO)));
+            first.close(Ends(Some(ENOSPC)), "a");
+            second.close(Ends(Some(EIO)), "b");
             let told = first.wait().unwrap_err();
             assert_eq!(first.wait().unwrap_err().len(), 1);
             told
@@ -84,9 +84,9 @@ fn a_ticket_and_a_path_wait_tell_their_own() {
         closer
             .scope(|scope| {
                 let group = scope.group("g");
-                let bad = group.close_ticket("d/bad", Ends(Some(EIO)));
-                let good = group.close_ticket("d/good", Ends(None));
-                group.close("other/bad", Ends(Some(EIO)));
+                let bad = group.close_ticket(Ends(Some(EIO)), "d/bad");
+                let good = group.close_ticket(Ends(None), "d/good");
+                group.close(Ends(Some(EIO)), "other/bad");
                 good.wait().unwrap();
                 assert_eq!(bad.wait().unwrap_err().first().path(), Path::new("d/bad"));
                 assert_eq!(scope.wait_under("d").unwrap_err().len(), 1);
@@ -105,8 +105,8 @@ fn a_panic_in_a_close_is_an_error_of_that_handle() {
                 .scope(|scope| {
                     let group = scope.group("g");
                     for _ in 0..20 {
-                        group.close("bomb", Dropping(Bomb));
-                        group.close("good", Ends(None));
+                        group.close(Dropping(Bomb), "bomb");
+                        group.close(Ends(None), "good");
                     }
                 })
                 .unwrap_err()
@@ -122,7 +122,7 @@ fn a_panic_in_a_continuation_is_an_error_of_that_handle() {
     for closer in every_closer() {
         let errors = closer
             .scope(|scope| {
-                scope.group("g").close_then("f", Ends(None), |_| panic!("then"));
+                scope.group("g").close_then(Ends(None), "f", |_| panic!("then"));
             })
             .unwrap_err();
         assert_eq!(errors.len(), 1);
@@ -138,7 +138,7 @@ fn a_continuation_sees_the_answer_of_the_close() {
             let group = scope.group("g");
             for code in [None, Some(ENOSPC)] {
                 let seen = Arc::clone(&seen);
-                group.close_then("f", Ends(code), move |closed| {
+                group.close_then(Ends(code), "f", move |closed| {
                     seen.lock().unwrap().push(closed.as_ref().err().map(io::Error::kind));
                     closed
                 });
@@ -155,10 +155,10 @@ fn a_failed_close_is_told_once_if_handed_back_and_also_if_swallowed() {
         let (told, end) = closer.scope_with(|scope| {
             let (back, swallowed) = (scope.group("back"), scope.group("swallowed"));
             let (both, panicked) = (scope.group("both"), scope.group("panicked"));
-            back.close_then("f", Ends(Some(EIO)), |closed| closed);
-            swallowed.close_then("f", Ends(Some(EIO)), |_| Ok(()));
-            both.close_then("f", Ends(Some(EIO)), |_| Err(io::Error::other("undo")));
-            panicked.close_then("f", Dropping(Bomb), |closed| closed);
+            back.close_then(Ends(Some(EIO)), "f", |closed| closed);
+            swallowed.close_then(Ends(Some(EIO)), "f", |_| Ok(()));
+            both.close_then(Ends(Some(EIO)), "f", |_| Err(io::Error::other("undo")));
+            panicked.close_then(Dropping(Bomb), "f", |closed| closed);
             [back, swallowed, both, panicked].map(|group| group.wait().unwrap_err().len())
         });
         assert_eq!(told, [1, 1, 2, 1]);
@@ -171,11 +171,11 @@ fn a_loop_can_stop_at_the_first_error() {
     for closer in every_closer() {
         let (stopped, end) = closer.scope_with(|scope| {
             let (group, other) = (scope.group("g"), scope.group("other"));
-            other.close("f", Ends(None)).fail_fast().unwrap();
-            group.close("f", Ends(Some(EIO)));
+            other.close(Ends(None), "f").fail_fast().unwrap();
+            group.close(Ends(Some(EIO)), "f");
             scope.wait_under("nothing/here").unwrap();
-            while group.close("g", Ends(None)).fail_fast().is_ok() {}
-            other.close("f", Ends(None)).fail_fast()
+            while group.close(Ends(None), "g").fail_fast().is_ok() {}
+            other.close(Ends(None), "f").fail_fast()
         });
         stopped.unwrap();
         // Peeking told nobody.
@@ -197,7 +197,7 @@ fn the_observer_hears_of_errors_even_when_the_caller_panics() {
     let closer = eager(1).observer(Arc::clone(&hears) as Arc<dyn Observer>).build();
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let _never = closer.scope(|scope| {
-            scope.group("g").close("f", Ends(Some(EIO)));
+            scope.group("g").close(Ends(Some(EIO)), "f");
             panic!("caller");
         });
     }));
@@ -211,8 +211,8 @@ fn the_text_names_the_file_and_leaves_the_cause_to_source() {
         .build()
         .scope(|scope| {
             let group = scope.group("g");
-            group.close("dir/a", Ends(Some(ENOSPC)));
-            group.close("dir/a", Ends(Some(ENOSPC)));
+            group.close(Ends(Some(ENOSPC)), "dir/a");
+            group.close(Ends(Some(ENOSPC)), "dir/a");
         })
         .unwrap_err();
     assert_eq!(errors.to_string(), "failed to close `dir/a` and 1 more");

@@ -56,7 +56,7 @@ fn every_injected_error_is_told_however_it_is_closed() {
                     let group = scope.group("g");
                     for number in 0..210 {
                         let (path, file) = mounted.file(&number.to_string());
-                        group.close(path, file);
+                        group.close(file, path);
                     }
                 })
                 .unwrap_err();
@@ -76,7 +76,7 @@ fn the_error_of_the_very_last_close_is_told() {
             let group = scope.group("g");
             for number in 0..50 {
                 let (path, file) = mounted.file(&number.to_string());
-                group.close(path, file);
+                group.close(file, path);
             }
         })
         .unwrap_err();
@@ -106,7 +106,7 @@ fn a_wait_returns_after_the_file_system_has_answered() {
                 fs::create_dir(&stage).unwrap();
                 for number in 0..20 {
                     let (path, file) = mounted.file(&format!("stage/{number}"));
-                    group.close(path, file);
+                    group.close(file, path);
                 }
                 group.wait().unwrap();
                 assert_eq!(mounted.fs.closes().0, 20 * (package + 1));
@@ -120,8 +120,8 @@ fn a_wait_returns_after_the_file_system_has_answered() {
 type Way = fn(&Group<'_>, (PathBuf, File)) -> bool;
 
 const WAYS: [Way; 2] = [
-    |group, (path, file)| group.close(path, file).is_inline(),
-    |group, (path, file)| group.close_then(path, file, |closed| closed).is_inline(),
+    |group, (path, file)| group.close(file, path).is_inline(),
+    |group, (path, file)| group.close_then(file, path, |closed| closed).is_inline(),
 ];
 
 #[test]
@@ -175,7 +175,7 @@ fn closes_that_compute_and_closes_that_queue_all_end() {
                     let group = scope.group("g");
                     for number in 0..200 {
                         let (path, file) = mounted.file(&number.to_string());
-                        group.close(path, file);
+                        group.close(file, path);
                     }
                 })
                 .unwrap();
@@ -198,11 +198,11 @@ fn an_executable_is_closed_on_the_callers_thread_by_default() {
             .scope(|scope| {
                 let group = scope.group("g");
                 let (path, file) = create(&format!("tool-{defer}"), 0o755);
-                assert_eq!(group.close(path, file).is_inline(), inline_expected);
+                assert_eq!(group.close(file, path).is_inline(), inline_expected);
                 let (path, file) = create(&format!("data-{defer}"), 0o644);
-                assert!(!group.close(path, file).is_inline());
+                assert!(!group.close(file, path).is_inline());
                 let (path, file) = create(&format!("told-{defer}"), 0o644);
-                assert!(group.close_executable(path, file).is_inline());
+                assert!(group.close_executable(file, path).is_inline());
             })
             .unwrap();
         assert_eq!(closer.stats().inline_executable, 1 + u64::from(inline_expected));
@@ -220,9 +220,9 @@ fn synced_files_are_deferred_and_their_errors_told() {
             for number in 0..8 {
                 let (path, file) = mounted.file(&number.to_string());
                 if number % 2 == 0 {
-                    group.close(path, Synced(file));
+                    group.close(Synced(file), path);
                 } else {
-                    group.close(path, Synced(io::BufWriter::new(file)));
+                    group.close(Synced(io::BufWriter::new(file)), path);
                 }
             }
         })
@@ -243,7 +243,7 @@ fn a_buffer_that_cannot_be_written_tells_so_and_still_closes_its_file() {
     writer.write_all(b"late").unwrap();
     let told = eager(1)
         .build()
-        .scope(|scope| scope.group("g").close(Path::new("f"), writer).is_inline())
+        .scope(|scope| scope.group("g").close(writer, Path::new("f")).is_inline())
         .unwrap_err();
     assert_eq!(told.first().io_error().raw_os_error(), Some(9));
     assert_eq!(mounted.fs.closes().0, before + 1);

@@ -28,7 +28,7 @@ fn a_thread_that_does_not_start_after_k_others_loses_no_handle_for_every_k() {
                 .scope(|scope| {
                     let group = scope.group("g");
                     for number in 0..400 {
-                        group.close("f", Ends((number % 100 == 0).then_some(5)));
+                        group.close(Ends((number % 100 == 0).then_some(5)), "f");
                     }
                 })
                 .unwrap_err();
@@ -48,7 +48,7 @@ fn with_no_thread_at_all_everything_is_closed_on_the_callers_thread() {
         .scope(|scope| {
             let group = scope.group("g");
             for _ in 0..100 {
-                group.close_then("f", Ends(None), move |closed| {
+                group.close_then(Ends(None), "f", move |closed| {
                     assert_eq!(std::thread::current().id(), me);
                     closed
                 });
@@ -74,7 +74,7 @@ fn a_worker_that_is_kept_but_never_run_hangs_nothing() {
             .scope(|scope| {
                 let group = scope.group("g");
                 for _ in 0..10 {
-                    group.close("f", Ends(None));
+                    group.close(Ends(None), "f");
                 }
                 group.wait().unwrap();
             })
@@ -96,11 +96,11 @@ fn no_more_handles_are_pending_than_allowed() {
                     let group = scope.group("g");
                     for _ in 0..bound {
                         let (slow, _begun) = Behind::new(&gate);
-                        assert!(!group.close("slow", slow).is_inline());
+                        assert!(!group.close(slow, "slow").is_inline());
                     }
                     // The queue is full and its only worker stuck: the caller closes, and goes on.
                     for _ in 0..50 {
-                        assert!(group.close("f", Ends(None)).is_inline());
+                        assert!(group.close(Ends(None), "f").is_inline());
                     }
                     gate.open();
                 })
@@ -115,7 +115,7 @@ fn no_more_handles_are_pending_than_allowed() {
 fn zero_threads_of_any_kind_mean_inline() {
     for threads in [Threads::Inline, Threads::Fixed(0), Threads::Auto { max: 0 }] {
         let closer = Closer::builder().threads(threads).policy(Policy::Always).build();
-        let inline = closer.scope(|scope| scope.group("g").close("f", Ends(None)).is_inline());
+        let inline = closer.scope(|scope| scope.group("g").close(Ends(None), "f").is_inline());
         assert!(inline.unwrap());
         assert_eq!(closer.stats().threads_max, 0);
     }
