@@ -1,5 +1,5 @@
-//! `bench-close [--quick] [--out DIR]`: does closing elsewhere pay, and what does it cost where it
-//! does not?
+//! `bench-close [--quick] [--out DIR] [PART [ROW]]`: does closing elsewhere pay, and what does it cost
+//! where it does not? PART is `slow`, `disks`, `sync`, `lost` or `threads`; ROW is some of a row's name.
 //!
 //! Each measurement writes the same files into a fresh, empty file system and ends when every file
 //! is closed. Reference: a checked close on the caller's thread. Peers are in `contenders.rs`.

@@ -45,8 +45,9 @@ pub fn compare(settings: &Settings, report: &mut Report) -> Result<(), Box<dyn E
         report.missing("slow file systems", error.to_string(), "run as root, with /dev/fuse");
         return Ok(());
     }
-    for row in rows() {
-        let files = if settings.quick { row.files / 8 } else { row.files };
+    let named = settings.rest.get(1).map_or("", String::as_str);
+    for row in rows().into_iter().filter(|row| row.name.contains(named)) {
+        let files = if settings.quick { row.files / 16 } else { row.files };
         eprintln!("{}, {files} files", row.name);
         report.add(comparison(settings, &work, &row, files).run()?);
     }

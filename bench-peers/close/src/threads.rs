@@ -7,43 +7,65 @@ use std::time::{Duration, Instant};
 use bench_util::{Curve, Place, Report, Settings, Workdir};
 use deferred_close::{Closer, Policy, Threads};
 
-use crate::contenders::{Contender, Inline, Ours};
+use crate::contenders::{Contender, Inline, Ours, create};
 use crate::server::{Profile, Server};
 use crate::workload::{prepare, write_all};
 
 const COUNTS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 const REPEATS: usize = 3;
+const OPEN_AT_ONCE: usize = 100;
 
-/// Adds one picture per close time.
+/// Adds one picture per way of closing.
 pub fn sweep(settings: &Settings, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let work = Workdir::on(&Place::Memory)?;
     let files = if settings.quick { 1_000 } else { 4_000 };
-    let writing = median(|| inline(&work, Profile::waits(0), files))?;
-    for micros in [1000, 6000] {
-        eprintln!("threads for {micros} us, {files} files");
-        let profile = Profile::waits(micros);
+    let writing = median(|| writing(&work, files))?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    for (how, profile, at_once) in [
+        ("waits 1 ms", Profile::waits(1000), usize::MAX),
+        ("waits 6 ms", Profile::waits(6000), usize::MAX),
+        ("computes 0.3 ms", Profile::computes(300), cores),
+    ] {
+        eprintln!("threads, close {how}, {files} files");
         // A close takes what it is told to and FUSE's own time: measured, not assumed.
-        let close = (inline(&work, profile, files)? - writing) / files as f64;
-        let theory = COUNTS.map(|n| (n as f64, writing.max(files as f64 * close / n as f64)));
-        let mut fixed = Vec::new();
-        for threads in COUNTS {
-            let seconds = median(|| ours(&work, profile, files, Threads::Fixed(threads)))?;
-            fixed.push((threads as f64, seconds));
-        }
+        let closing = median(|| inline(&work, profile, files))? - writing;
+        let theory = COUNTS.map(|n| (n as f64, writing.max(closing / n.min(at_once) as f64)));
         let elastic = median(|| ours(&work, profile, files, Threads::Auto { max: 64 }))?;
-        let name = format!("{files} files, close waits {} ms", micros / 1000);
         report.curves.push(
-            Curve::new(name, "closing threads", "seconds")
+            Curve::new(format!("{files} files, close {how}"), "closing threads", "seconds")
                 .line("theory", theory)
-                .line("fixed threads", fixed)
+                .line("fixed threads", fixed(&work, profile, files)?)
                 .line("elastic, at most 64", COUNTS.map(|n| (n as f64, elastic))),
         );
     }
     report.note(
-        "Theory: max(writing, files * close / threads), with writing and close measured on the \
-         caller's thread. A scope's thread closes too while it waits, so few threads can beat it.",
+        "Theory: max(writing, files * close / threads), with writing and close measured apart on the \
+         caller's thread; where closing computes, no more threads than cores count. A scope's thread \
+         closes too while it waits, so few threads beat it.",
     );
     Ok(())
+}
+
+fn fixed(
+    work: &Workdir,
+    profile: Profile,
+    files: usize,
+) -> Result<Vec<(f64, f64)>, Box<dyn Error>> {
+    let time = |threads| median(|| ours(work, profile, files, Threads::Fixed(threads)));
+    COUNTS.iter().map(|&threads| Ok((threads as f64, time(threads)?))).collect()
+}
+
+/// Creating and filling alone: what is open is closed while the clock stands.
+fn writing(work: &Workdir, files: usize) -> Result<f64, Box<dyn Error>> {
+    let server = Server::start(work, Profile::waits(0)).map_err(|error| error.to_string())?;
+    let mut seconds = 0.0;
+    for some in prepare(server.folder(), files)?.chunks(OPEN_AT_ONCE) {
+        let start = Instant::now();
+        let open = some.iter().map(|path| create(path)).collect::<std::io::Result<Vec<_>>>()?;
+        seconds += start.elapsed().as_secs_f64();
+        drop(open);
+    }
+    Ok(seconds)
 }
 
 fn median(mut run: impl FnMut() -> Result<f64, Box<dyn Error>>) -> Result<f64, Box<dyn Error>> {

@@ -26,7 +26,7 @@ const PENDING_SHARE: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Threads {
-    /// Two at first, then as many as make closing faster, measured all the time.
+    /// Four at first, then as many as make closing faster, measured all the time.
     Auto {
         /// Never more than this; 0 means [`Inline`](Self::Inline), more than 256 means 256.
         max: usize,

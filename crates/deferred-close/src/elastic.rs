@@ -10,22 +10,27 @@
 //!                                                             └─else──> back to n, rest, base ──> up
 //! ```
 //!
-//! A step up that gained 70 % is followed by one four times as long: each window costs several
-//! closes, and 64 threads are soon worth more than a careful way there. A failed step rests 100 ms, then 200 ms, ... 2 s. Without a second try one unlucky window decides
-//! for good: such a climb was seen stuck at a tenth of the speed.
+//! The first step, and one after a step that gained 70 %, is twice as long: a window of 6 ms closes
+//! takes 18 ms, and 64 threads are soon worth more than a careful way there. A failed step rests
+//! 100 ms, then 200 ms, ... 2 s. Without a second try one unlucky window decides for good: such a
+//! climb was seen stuck at a tenth of the speed.
 //!
 //! Plain data: no clock is read, no thread is started here.
 
 use std::time::{Duration, Instant};
 
-/// A window has so many closes per thread, and this time.
-const PER_THREAD: usize = 3;
+/// A window has so many closes per thread, and this time: closes that wait come back in bursts, one
+/// per thread, so whole bursts are counted; quick ones are told apart by the time alone.
+const PER_THREAD: usize = 2;
 const WINDOW: Duration = Duration::from_millis(4);
 const GAIN_PERCENT: u64 = 115;
 const LARGE_GAIN_PERCENT: u64 = 170;
 const LOSS_PERCENT: u64 = 90;
-/// Two threads close at first: more than two rarely help where closing computes.
-const FIRST: usize = 2;
+/// Four threads close at first: where closing computes they cost a few per cent until the climb goes
+/// down, where it waits they save two windows of the way up.
+const FIRST: usize = 4;
+const LONG_STRIDE: usize = 4;
+const STRIDE: usize = 2;
 const REST_FIRST: Duration = Duration::from_millis(100);
 const REST_MAX: Duration = Duration::from_secs(2);
 
@@ -37,6 +42,8 @@ pub(crate) struct Elastic {
     target: usize,
     trial: Trial,
     next: Direction,
+    /// Nothing was tried yet.
+    fresh: bool,
     /// Closes that still belong to the threads before the last change.
     settling: usize,
     window: Option<Window>,
@@ -71,7 +78,7 @@ enum Direction {
 }
 
 impl Elastic {
-    /// Starts with two threads and never wants more than `max`.
+    /// Starts with four threads and never wants more than `max`.
     pub(crate) fn new(max: usize) -> Self {
         Self { target: max.min(FIRST), ..Self::between(max.min(1), max) }
     }
@@ -88,6 +95,7 @@ impl Elastic {
             target: min,
             trial: Trial::Base,
             next: Direction::Up,
+            fresh: true,
             settling: 0,
             window: None,
             rest: REST_FIRST,
@@ -133,15 +141,20 @@ impl Elastic {
     fn judge(&mut self, now: Instant, rate: u64) {
         let here = Base { threads: self.target, rate };
         match self.trial {
-            Trial::Base => self.step(self.possible(self.next), 2, here),
+            Trial::Base => {
+                let stride = if self.fresh { LONG_STRIDE } else { STRIDE };
+                self.fresh = false;
+                self.step(self.possible(self.next), stride, here);
+            }
             Trial::Of(Direction::Up, base) if rate * 100 >= base.rate * GAIN_PERCENT => {
                 self.rest = REST_FIRST;
-                let stride = if rate * 100 >= base.rate * LARGE_GAIN_PERCENT { 4 } else { 2 };
+                let large = rate * 100 >= base.rate * LARGE_GAIN_PERCENT;
+                let stride = if large { LONG_STRIDE } else { STRIDE };
                 self.step(self.possible(Direction::Up), stride, here);
             }
             Trial::Of(Direction::Down, base) if rate * 100 >= base.rate * LOSS_PERCENT => {
                 self.rest = REST_FIRST;
-                self.step(self.possible(Direction::Down), 2, here);
+                self.step(self.possible(Direction::Down), STRIDE, here);
             }
             Trial::Of(failed, base) => {
                 self.next = failed.other();
@@ -164,7 +177,7 @@ impl Elastic {
     fn step(&mut self, direction: Direction, stride: usize, base: Base) {
         let threads = match direction {
             Direction::Up => (self.target * stride).min(self.max),
-            Direction::Down => (self.target / 2).max(self.min),
+            Direction::Down => (self.target / STRIDE).max(self.min),
         };
         self.settle_at(threads, Trial::Of(direction, base));
     }
@@ -258,7 +271,7 @@ mod tests {
     #[test]
     fn closes_that_wait_get_all_threads_and_soon() {
         let mut simulated = Simulated::new(64, 80, 6 * MS);
-        simulated.run(100 * MS);
+        simulated.run(60 * MS);
         assert!(simulated.seen.contains(&64));
         // 64 threads close 10,667 a second; the rests and tries cost under a tenth.
         assert!(simulated.run(2000 * MS) > 19_200);
@@ -308,7 +321,7 @@ mod tests {
         for step in 0..10_000 {
             elastic.closed(start + MS * step, 0);
         }
-        assert_eq!(elastic.target(), 2);
+        assert_eq!(elastic.target(), FIRST);
     }
 
     #[test]
