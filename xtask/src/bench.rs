@@ -4,8 +4,10 @@
 //! compilers and time to build. This module only builds and starts them, one after the other, and
 //! has `bench-report` join what they wrote. It measures nothing.
 
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 
 use crate::{Result, shell};
 
@@ -20,7 +22,8 @@ struct Bench {
     shows: &'static str,
 }
 
-const BENCHES: [Bench; 8] = [
+static BENCHES: [Bench; 9] = [
+    bench("gate", "bench-gate", "whether this machine's numbers can be believed"),
     bench(
         "index",
         "bench-index",
@@ -51,21 +54,36 @@ const fn bench(name: &'static str, program: &'static str, shows: &'static str) -
     Bench { name, program, package: program, installer: None, shows }
 }
 
-/// Runs one benchmark, or all.
+/// Runs the named benchmarks, or all; `join` measures nothing and joins the reports that are there.
 ///
 /// The status is 0 when all goals were met, 1 when one was missed, 2 when one was inconclusive or
 /// something, such as a peer, could not be had.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
-    let Some((name, options)) = arguments.split_first() else { return Ok(usage()) };
-    let chosen: Vec<&Bench> =
-        BENCHES.iter().filter(|bench| name == "all" || name == bench.name).collect();
-    if chosen.is_empty() {
-        return Ok(usage());
-    }
+    let Some((chosen, options)) = chosen(arguments) else { return Ok(usage()) };
     let out = out_folder(options)?;
+    let start = Instant::now();
     let statuses: Vec<u8> = chosen.iter().map(|bench| run_one(bench, options, &out)).collect();
-    report(name, &chosen, &out)?;
+    if chosen.len() != 1 {
+        status("Finished", &format!("in {} s, builds included", start.elapsed().as_secs()));
+        join(&out)?;
+    }
+    for bench in &chosen {
+        status("Reported", &format!("{}", out.join(format!("{}.html", bench.name)).display()));
+    }
     Ok(ExitCode::from(worst(&statuses)))
+}
+
+/// The names before the first other word, and the rest.
+fn chosen(arguments: &[String]) -> Option<(Vec<&'static Bench>, &[String])> {
+    match arguments.first()?.as_str() {
+        "all" => return Some((BENCHES.iter().collect(), &arguments[1..])),
+        "join" => return Some((Vec::new(), &arguments[1..])),
+        _ => {}
+    }
+    let named = |name: &String| BENCHES.iter().find(|bench| bench.name == name);
+    let chosen: Vec<&Bench> = arguments.iter().map_while(named).collect();
+    let options = &arguments[chosen.len()..];
+    (!chosen.is_empty()).then_some((chosen, options))
 }
 
 /// A missed goal says more than a missing peer.
@@ -73,27 +91,72 @@ fn worst(statuses: &[u8]) -> u8 {
     if statuses.contains(&1) { 1 } else { statuses.iter().copied().max().unwrap_or(0) }
 }
 
-/// A program that does not build or does not start is a peer that could not be had.
+/// What does not build, start or report is a row of what could not be had, with the reason.
 fn run_one(bench: &Bench, options: &[String], out: &Path) -> u8 {
     status("Measuring", &format!("{}: {}", bench.name, bench.shows));
-    match try_one(bench, options, out) {
-        Ok(code) => code,
-        Err(error) => {
-            status("Missing", &format!("{}: {error}", bench.name));
-            2
+    try_one(bench, options, out).unwrap_or_else(|error| {
+        status("Missing", &format!("{}: {error}", bench.name));
+        let why = last_lines(&error.to_string());
+        if let Err(error) = tell_missing(bench.name, &why, out) {
+            status("Missing", &error.to_string());
         }
-    }
+        2
+    })
 }
 
 fn try_one(bench: &Bench, options: &[String], out: &Path) -> Result<u8> {
     let installer = bench.installer.map(build_installer).transpose()?;
     let program = build(bench.package, bench.program)?;
-    forget(&out.join(format!("{}.json", bench.name)))?;
+    let report = out.join(format!("{}.json", bench.name));
+    forget(&report)?;
     let mut command = Command::new(program);
+    call_it(&mut command, &format!("cargo xtask bench {}", bench.name));
     command.args(installer).args(options).arg("--out").arg(out);
-    let status = command.status()?;
-    let code = status.code().ok_or_else(|| format!("`{}` ended with {status}", bench.program))?;
-    Ok(if (0..=2).contains(&code) { u8::try_from(code)? } else { 2 })
+    let start = Instant::now();
+    let (code, said) = run_telling(&mut command)?;
+    status("Measured", &format!("{} in {} s", bench.name, start.elapsed().as_secs()));
+    if report.exists() { Ok(code) } else { Err(said.into()) }
+}
+
+/// The name under which the program notes how it was called.
+#[cfg(unix)]
+fn call_it(command: &mut Command, name: &str) {
+    use std::os::unix::process::CommandExt as _;
+    command.arg0(name);
+}
+
+#[cfg(not(unix))]
+fn call_it(_command: &mut Command, _name: &str) {}
+
+/// Runs to the end, passing on what the program says; returns its code and the last of that.
+fn run_telling(command: &mut Command) -> Result<(u8, String)> {
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    let said = child.stderr.take().map(pass_on).unwrap_or_default();
+    let status = child.wait()?;
+    let code = status.code().ok_or_else(|| format!("it ended with {status}\n{said}"))?;
+    Ok((if (0..=2).contains(&code) { u8::try_from(code)? } else { 2 }, said))
+}
+
+#[expect(clippy::print_stderr, reason = "passes on what a program tells its user")]
+fn pass_on(stderr: impl Read) -> String {
+    let mut said = String::new();
+    for line in BufReader::new(stderr).lines().map_while(std::io::Result::ok) {
+        eprintln!("{line}");
+        said = last_lines(&format!("{said}\n{line}"));
+    }
+    said
+}
+
+/// Where tools say what went wrong.
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(5)..].join("\n")
+}
+
+/// Writes a report that holds nothing but why there is none.
+fn tell_missing(name: &str, why: &str, out: &Path) -> Result<()> {
+    let program = build("bench-report", "bench-report")?;
+    shell::output(Command::new(program).arg(out).args(["--missing", name, why])).map(drop)
 }
 
 /// A report of an earlier run must not pass for one of this run.
@@ -115,7 +178,7 @@ fn build(package: &str, program: &str) -> Result<PathBuf> {
     let peers = shell::workspace().join("bench-peers");
     let manifest = peers.join("Cargo.toml");
     let mut cargo = shell::cargo();
-    cargo.args(["build", "--release", "--locked", "-p", package, "--bin", program]);
+    cargo.args(["build", "--release", "--locked", "-p", package, "--bins"]);
     cargo.arg("--manifest-path").arg(manifest);
     shell::output(&mut cargo)?;
     Ok(release(&peers.join("target"), program))
@@ -127,7 +190,7 @@ fn release(target: &Path, name: &str) -> PathBuf {
     target.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// The folder after `--out`, else `target/bench`.
+/// The folder after `--out`, else `target/bench` of the workspace.
 fn out_folder(options: &[String]) -> Result<PathBuf> {
     let given = options.iter().skip_while(|option| *option != "--out").nth(1);
     let folder =
@@ -135,23 +198,25 @@ fn out_folder(options: &[String]) -> Result<PathBuf> {
     Ok(std::path::absolute(folder)?)
 }
 
-/// Joins the reports of several benchmarks into `all`.
-fn report(name: &str, benches: &[&Bench], out: &Path) -> Result<()> {
-    if name == "all" {
-        let names = benches.iter().map(|bench| bench.name);
-        shell::output(Command::new(build("bench-report", "bench-report")?).arg(out).args(names))?;
-    }
-    status("Reported", &format!("{}", out.join(format!("{name}.html")).display()));
+/// Joins what is reported in `out` into `all`, and draws the headline picture. The gate is left out:
+/// its missed goals are wanted.
+fn join(out: &Path) -> Result<()> {
+    let there = |name: &&str| out.join(format!("{name}.json")).exists();
+    let names = BENCHES.iter().map(|bench| bench.name).filter(|name| *name != "gate");
+    let program = build("bench-report", "bench-report")?;
+    shell::output(Command::new(program).arg(out).args(names.filter(there)))?;
+    status("Joined", &format!("{}", out.join("all.html").display()));
     Ok(())
 }
 
 #[expect(clippy::print_stderr, reason = "usage goes to the user")]
 fn usage() -> ExitCode {
-    eprintln!("usage: cargo xtask bench NAME [--quick] [--data DIR] [--out DIR] [WHEEL...]\n");
+    eprintln!("usage: cargo xtask bench NAME... [--quick] [--data DIR] [--out DIR] [WHEEL...]\n");
     for bench in &BENCHES {
         eprintln!("  {:<9} {}", bench.name, bench.shows);
     }
     eprintln!("  {:<9} all of them, and one report of all", "all");
+    eprintln!("  {:<9} none: joins the reports that are there into `all`", "join");
     eprintln!(
         "\n--data DIR holds your own `wheels/`, `cargo-home/` and `workspaces/`; what is missing"
     );
@@ -175,6 +240,26 @@ mod tests {
     #[test]
     fn a_missed_goal_outweighs_a_missing_peer() {
         assert_eq!([&[0, 0][..], &[0, 2], &[2, 1], &[]].map(worst), [0, 2, 1, 0]);
+    }
+
+    #[test]
+    fn of_a_long_text_the_end_is_kept() {
+        assert_eq!(last_lines("1\n2\n\n3\n4\n5\n6\n"), "2\n3\n4\n5\n6");
+        assert_eq!(last_lines("one"), "one");
+    }
+
+    #[test]
+    fn names_come_first_and_the_rest_is_handed_on() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let names = |text: &str| {
+            let words = words(text);
+            let (chosen, rest) = chosen(&words)?;
+            Some((chosen.iter().map(|bench| bench.name).collect::<Vec<_>>(), rest.to_vec()))
+        };
+        assert_eq!(names("close uv --quick").unwrap(), (vec!["close", "uv"], words("--quick")));
+        assert_eq!(names("savings a.whl close").unwrap(), (vec!["savings"], words("a.whl close")));
+        assert_eq!(names("all --quick").unwrap().0.len(), BENCHES.len());
+        assert!(names("unknown").is_none() && names("--quick").is_none());
     }
 
     #[test]

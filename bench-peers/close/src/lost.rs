@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use bench_util::{Comparison, Goal, Place, Report, Table, Workdir};
+use bench_util::{Comparison, Goal, Place, Report, Settings, Table, Workdir};
 use deferred_close::{Closer, Policy};
 
 use crate::contenders::{Contender, Dropped, Inline, Ours, RustupShaped, Threadpool};
@@ -14,7 +14,7 @@ const FILES: usize = 2_000;
 const EVERY: u64 = 100;
 
 /// Adds the table, and the goal: ours loses none.
-pub fn count(report: &mut Report) -> Result<(), Box<dyn Error>> {
+pub fn count(_settings: &Settings, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let work = Workdir::on(&Place::Memory)?;
     let peers: [(&str, fn() -> Box<dyn Contender>); 4] = [
         ("inline, checked", || Box::new(Inline::default())),

@@ -9,6 +9,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use bench_util::{Report, Settings};
+use server::Server;
 
 mod contenders;
 mod lost;
@@ -19,6 +20,17 @@ mod sync;
 mod threads;
 mod workload;
 
+type Part = fn(&Settings, &mut Report) -> Result<(), Box<dyn Error>>;
+
+/// In reading order, and whether they mount a slow file system.
+const PARTS: [(&str, bool, Part); 5] = [
+    ("slow", true, slow::compare),
+    ("disks", false, quick_disks::compare),
+    ("sync", false, sync::compare),
+    ("lost", true, lost::count),
+    ("threads", true, threads::sweep),
+];
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.first().map(String::as_str) {
@@ -27,7 +39,7 @@ fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error}");
-        ExitCode::FAILURE
+        ExitCode::from(2)
     })
 }
 
@@ -36,21 +48,20 @@ fn run(arguments: Vec<String>) -> Result<ExitCode, Box<dyn Error>> {
     let question = "Is closing files on other threads faster where closing is slow, and free where it is quick?";
     let mut report = Report::new("close", question);
     let only = settings.rest.first().map(String::as_str);
-    let wanted = |name: &str| only.is_none_or(|only| only == name);
-    if wanted("slow") {
-        slow::compare(&settings, &mut report)?;
+    if only.is_some_and(|only| PARTS.iter().all(|(name, ..)| *name != only)) {
+        return Err("no part is called so: slow, disks, sync, lost, threads".into());
     }
-    if wanted("disks") {
-        quick_disks::compare(&settings, &mut report)?;
-    }
-    if wanted("sync") {
-        sync::compare(&settings, &mut report)?;
-    }
-    if wanted("lost") {
-        lost::count(&mut report)?;
-    }
-    if wanted("threads") {
-        threads::sweep(&settings, &mut report)?;
+    for (name, mounts, part) in PARTS {
+        if only.is_some_and(|only| only != name) {
+            continue;
+        }
+        match if mounts { Server::probe() } else { Ok(()) } {
+            Ok(()) => part(&settings, &mut report)?,
+            Err(error) => {
+                let what = format!("slow file systems: {name}");
+                report.missing(what, error.to_string(), "run as root on Linux, with /dev/fuse");
+            }
+        }
     }
     report.write(&settings.out)?;
     println!("{}", report.to_markdown());

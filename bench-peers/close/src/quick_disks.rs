@@ -22,7 +22,7 @@ pub fn compare(settings: &Settings, report: &mut Report) -> Result<(), Box<dyn E
     for (name, place) in places {
         eprintln!("{name}, {FILES} files");
         let comparison = Workdir::on(&place).and_then(|work| comparison(settings, name, work));
-        report.add_or_missing(name, comparison)?;
+        report.add_or_failed(name, comparison);
     }
     Ok(())
 }

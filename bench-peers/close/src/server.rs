@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use bench_util::{CaseError, Workdir};
+use bench_util::{CaseError, Place, Workdir};
 use slowfs::{Close, How, SlowFs};
 
 /// The hidden subcommand that serves.
@@ -44,6 +44,11 @@ pub struct Server {
 }
 
 impl Server {
+    /// Tells whether one can be mounted here.
+    pub fn probe() -> Result<(), CaseError> {
+        Self::start(&Workdir::on(&Place::Memory)?, Profile::waits(0)).map(drop)
+    }
+
     /// Mounts a fresh one on a new folder of `work`.
     pub fn start(work: &Workdir, profile: Profile) -> Result<Self, CaseError> {
         let folder = work.fresh("slow")?;

@@ -102,14 +102,20 @@ fn git(arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
+/// Where the report goes is no part of how its numbers were made.
 fn command_line(mut arguments: impl Iterator<Item = String>) -> String {
     let program = arguments.next().unwrap_or_default();
     let program =
         Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let shown = arguments.map(|argument| {
-        if Path::new(&argument).is_absolute() { "<path>".to_owned() } else { argument }
-    });
-    std::iter::once(program).chain(shown).collect::<Vec<_>>().join(" ")
+    let mut shown = vec![program];
+    while let Some(argument) = arguments.next() {
+        match argument {
+            option if option == "--out" => drop(arguments.next()),
+            path if Path::new(&path).is_absolute() => shown.push("<path>".to_owned()),
+            plain => shown.push(plain),
+        }
+    }
+    shown.join(" ")
 }
 
 #[cfg(test)]
@@ -118,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_command_line_shows_no_absolute_path() {
-        let line = ["/home/me/bench-index", "--quick", "--data", "/home/me/data"];
+        let line =
+            ["/home/me/bench-index", "--quick", "--out", "/home/x", "--data", "/home/me/data"];
         let line = command_line(line.into_iter().map(str::to_owned));
         assert_eq!(line, "bench-index --quick --data <path>");
     }

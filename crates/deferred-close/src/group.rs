@@ -89,6 +89,9 @@ impl<'scope> Group<'scope> {
     /// The group's wait returns only after `then` has run. A panic in `then` is caught and reported.
     /// A failed close is reported whatever `then` returns; handing its error back adds nothing.
     ///
+    /// Any thread that hands over or waits may be the one that closes. So `then` must not take a lock
+    /// that such a thread holds meanwhile.
+    ///
     /// # Examples
     ///
     /// ```

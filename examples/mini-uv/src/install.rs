@@ -5,8 +5,8 @@
 //! another wheel fails, so that trying again is cheap.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::Context;
@@ -14,6 +14,7 @@ use deferred_close::Closer;
 use stream_extract::Scratch;
 
 use crate::cache::Cache;
+use crate::closing::Closing;
 use crate::dist::{Chosen, Location};
 use crate::environment::Environment;
 use crate::http::Http;
@@ -83,7 +84,7 @@ impl Installation<'_> {
     fn prepare(&self, dirs: &[PathBuf]) -> anyhow::Result<Vec<Staged>> {
         let bar = self.ui.bar(dirs.len() as u64, "Preparing packages...");
         let cancel = AtomicBool::new(false);
-        let closer = Closer::default();
+        let closer = Closer::builder().observer(Arc::new(Closing::on(&bar))).build();
         let unpacker = Unpacker {
             cache: self.cache,
             placers: (self.workers / dirs.len().max(1)).max(1),

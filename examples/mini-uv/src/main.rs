@@ -17,6 +17,7 @@ mod bytecode;
 mod cache;
 mod catalog;
 mod cli;
+mod closing;
 mod command;
 mod dist;
 mod download;

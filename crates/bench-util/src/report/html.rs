@@ -101,13 +101,11 @@ fn contents(report: &Report) -> String {
 }
 
 fn section(at: usize, comparison: &Comparison) -> String {
-    let lanes: Vec<(String, &Row)> =
-        comparison.rows.iter().map(|row| (svg::label(row, comparison), row)).collect();
     let rows: Vec<Vec<String>> = comparison.rows.iter().map(row).collect();
     let mut part = format!(
         "<h2 id=\"c{at}\">{}</h2>\n{}\n{}<p class=\"faint\">{}</p>\n",
         escaped(&comparison.name),
-        svg::ratios(&lanes),
+        svg::ratios(&[svg::lanes("", comparison)]),
         table(&HEAD, &rows),
         escaped(&markdown::footing(comparison)),
     );
@@ -125,9 +123,20 @@ fn row(row: &Row) -> Vec<String> {
         whole(&show(row.median, &row.metric)),
         ratio(row.ratio.median),
         whole(&markdown::interval(row)),
-        escaped(&row.goal.map_or_else(String::new, |goal| goal.to_string())),
+        row.goal.map_or_else(String::new, |goal| bound(&goal.to_string())),
         format!("<span class=\"verdict {class}\">{}</span>", row.outcome()),
     ]
+}
+
+/// A sign is not parted from its number; the words of a longer goal may be.
+fn bound(goal: &str) -> String {
+    goal.rsplit_once(' ').map_or_else(
+        || escaped(goal),
+        |(words, number)| {
+            let (words, sign) = words.rsplit_once(' ').unwrap_or(("", words));
+            format!("{} {}&nbsp;{}", escaped(words), escaped(sign), escaped(number))
+        },
+    )
 }
 
 /// A number is not parted from its unit.

@@ -264,16 +264,9 @@ impl Report {
 
     /// One picture of all ratios, with its own style, for a README.
     pub fn to_svg(&self) -> String {
-        let lanes: Vec<_> = self
-            .comparisons
-            .iter()
-            .flat_map(|one| {
-                one.rows
-                    .iter()
-                    .map(move |row| (format!("{}: {}", one.name, svg::label(row, one)), row))
-            })
-            .collect();
-        svg::standalone(&svg::ratios(&lanes))
+        let groups: Vec<_> =
+            self.comparisons.iter().map(|one| svg::lanes(&one.name, one)).collect();
+        svg::standalone(&svg::ratios(&groups))
     }
 
     /// Writes `NAME.json`, `NAME.md`, `NAME.html` and `NAME.svg` into `folder`.

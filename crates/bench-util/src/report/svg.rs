@@ -16,6 +16,7 @@ const WIDTH: f64 = 400.0;
 const LEFT: f64 = 12.0;
 const RIGHT: f64 = 388.0;
 const LANE: f64 = 38.0;
+const HEADING: f64 = 26.0;
 
 /// Also in every picture of its own, so that it can be shown without the page.
 pub(super) const STYLE: &str = "\
@@ -26,7 +27,7 @@ pub(super) const STYLE: &str = "\
 --good:#4cc27f;--doubt:#e0ae40;--bad:#ff7b70;--plain:#8fb3e8;\
 --s0:#77b0ee;--s1:#f0a060;--s2:#4cc27f;--s3:#cf94e4;--s4:#a0a8b4;--s5:#f08a9a}}\
 svg{font:12px system-ui,sans-serif;fill:var(--ink)}\
-svg .faint{fill:var(--faint)}svg .grid{stroke:var(--line)}svg .one{stroke:var(--faint)}\
+svg .faint{fill:var(--faint)}svg .head{font-weight:600}svg .grid{stroke:var(--line)}svg .one{stroke:var(--faint)}\
 svg .goal{stroke:var(--ink);stroke-width:2}svg .met{stroke:var(--good);fill:var(--good)}\
 svg .missed{stroke:var(--bad);fill:var(--bad)}svg .inconclusive{stroke:var(--doubt);fill:var(--doubt)}\
 svg .plain{stroke:var(--plain);fill:var(--plain)}svg .bar{stroke-width:3}svg text{stroke:var(--paper);stroke-width:3px;paint-order:stroke}\
@@ -35,19 +36,51 @@ svg .s2{stroke:var(--s2);fill:var(--s2)}svg .s3{stroke:var(--s3);fill:var(--s3)}
 svg .s4{stroke:var(--s4);fill:var(--s4)}svg .s5{stroke:var(--s5);fill:var(--s5)}\
 svg polyline[class]{fill:none;stroke-width:2}";
 
+/// Rows under one heading; the heading may be empty.
+pub(super) struct Lanes<'a> {
+    pub(super) heading: String,
+    pub(super) rows: Vec<(String, &'a Row)>,
+}
+
+impl Lanes<'_> {
+    fn heading_height(&self) -> f64 {
+        if self.heading.is_empty() { 0.0 } else { HEADING }
+    }
+
+    fn height(&self) -> f64 {
+        self.heading_height() + LANE * count(self.rows.len())
+    }
+}
+
 /// Ratios with their intervals and goals, one lane each, on one logarithmic axis.
-pub(super) fn ratios(lanes: &[(String, &Row)]) -> String {
-    let values = lanes.iter().flat_map(|(_, row)| {
-        let goal = row.goal.map_or(1.0, |goal| bound(&goal));
-        [row.ratio.low, row.ratio.median, row.ratio.high, goal, 1.0]
-    });
-    let axis = Axis::over(values, LEFT, RIGHT);
-    let bottom = LANE * count(lanes.len()) + 6.0;
+pub(super) fn ratios(groups: &[Lanes<'_>]) -> String {
+    let rows = groups.iter().flat_map(|group| &group.rows);
+    let axis = Axis::over(rows.flat_map(|(_, row)| extent(row)), LEFT, RIGHT);
+    let bottom = groups.iter().map(Lanes::height).sum::<f64>() + 6.0;
     let mut picture = grid(&axis, bottom);
-    for (at, (label, row)) in lanes.iter().enumerate() {
-        picture.push_str(&lane(&axis, LANE * count(at), label, row));
+    let mut top = 0.0;
+    for group in groups {
+        if !group.heading.is_empty() {
+            picture.push_str(&text(
+                LEFT,
+                top + 20.0,
+                "start",
+                "head",
+                &shortened(&group.heading, 50),
+            ));
+        }
+        let first = top + group.heading_height();
+        for (at, (label, row)) in group.rows.iter().enumerate() {
+            picture.push_str(&lane(&axis, first + LANE * count(at), label, row));
+        }
+        top += group.height();
     }
     frame(&picture, bottom + 40.0, "ratios to the reference with 95 % intervals")
+}
+
+fn extent(row: &Row) -> [f64; 5] {
+    let goal = row.goal.map_or(1.0, |goal| bound(&goal));
+    [row.ratio.low, row.ratio.median, row.ratio.high, goal, 1.0]
 }
 
 fn grid(axis: &Axis, bottom: f64) -> String {
@@ -228,8 +261,14 @@ fn count(lanes: usize) -> f64 {
     f64::from(u32::try_from(lanes).unwrap_or(u32::MAX))
 }
 
+/// The lanes of one comparison.
+pub(super) fn lanes<'a>(heading: &str, comparison: &'a Comparison) -> Lanes<'a> {
+    let rows = comparison.rows.iter().map(|row| (label(row, comparison), row)).collect();
+    Lanes { heading: heading.to_owned(), rows }
+}
+
 /// The label of a row in a picture; another reference than the first row's is named.
-pub(super) fn label(row: &Row, comparison: &Comparison) -> String {
+fn label(row: &Row, comparison: &Comparison) -> String {
     let label = format!("{}{}", row.case, units::suffix(&row.metric));
     let usual = comparison.rows.first().map(|first| first.reference.as_str());
     if usual == Some(row.reference.as_str()) {
@@ -246,7 +285,8 @@ mod tests {
     fn names_cannot_become_markup() {
         let comparison = Comparison::exact("x", "n", ("a", 1), ("<script>\"&", 2));
         let row = &comparison.rows[0];
-        let picture = ratios(&[(label(row, &comparison), row)]);
+        let rows = vec![(label(row, &comparison), row)];
+        let picture = ratios(&[Lanes { heading: String::new(), rows }]);
         assert!(picture.contains("&lt;script&gt;&quot;&amp;") && !picture.contains("<script"));
     }
 
@@ -260,7 +300,8 @@ mod tests {
     fn a_bound_without_end_stays_inside_the_picture() {
         let mut row = Comparison::exact("x", "n", ("a", 1), ("b", 2)).rows.remove(0);
         (row.ratio.low, row.ratio.high) = (0.0, f64::INFINITY);
-        let picture = ratios(&[("b".to_owned(), &row)]);
+        let rows = vec![("b".to_owned(), &row)];
+        let picture = ratios(&[Lanes { heading: "a".to_owned(), rows }]);
         assert!(!picture.contains("inf\"") && !picture.contains("NaN"), "{picture}");
     }
 }

@@ -9,12 +9,22 @@ use std::process::{Child, Command, Stdio};
 
 use crate::error::{Error, Result};
 
-/// `read` returns at the end of the pipe. A child that is still dying may write for a moment, so
-/// deleting is tried again.
+/// `read` returns at the end of the pipe. Whatever is mounted inside, by us or by a case (a FUSE file
+/// system whose server just died), goes first, the innermost before the others. A child that is still
+/// dying may write for a moment, so all of it is tried again.
 const SCRIPT: &str = r#"
 while read -r _; do :; done
-if [ -d "$1/mount" ]; then umount "$1/mount" 2>/dev/null || umount -l "$1/mount" 2>/dev/null; fi
-for _ in 1 2 3 4 5; do rm -rf --one-file-system -- "$1" 2>/dev/null && break; sleep 1; done
+points() {
+    echo "$1/mount"
+    while read -r _ _ _ _ point _; do case "$point" in "$1"/*) echo "$point";; esac; done < /proc/self/mountinfo
+}
+for _ in 1 2 3 4 5; do
+    points "$1" | sort -ru | while read -r point; do
+        umount "$point" 2>/dev/null || umount -l "$point" 2>/dev/null
+    done
+    rm -rf --one-file-system -- "$1" 2>/dev/null && break
+    sleep 1
+done
 [ ! -e "$1" ]
 "#;
 
