@@ -10,29 +10,29 @@ use bench_util::{Error, Settings};
 
 /// A wheel by name and version.
 #[derive(Clone, Copy)]
-pub(crate) struct Wheel {
-    pub(crate) name: &'static str,
-    pub(crate) version: &'static str,
+pub struct Wheel {
+    pub name: &'static str,
+    pub version: &'static str,
     /// Wheels for 64-bit ARM: torch has none for x86-64 without CUDA.
-    pub(crate) arm: bool,
+    pub arm: bool,
 }
 
-pub(crate) const fn wheel(name: &'static str, version: &'static str) -> Wheel {
+pub const fn wheel(name: &'static str, version: &'static str) -> Wheel {
     Wheel { name, version, arm: false }
 }
 
-pub(crate) const fn arm(name: &'static str, version: &'static str) -> Wheel {
+pub const fn arm(name: &'static str, version: &'static str) -> Wheel {
     Wheel { name, version, arm: true }
 }
 
-pub(crate) const ANYIO: Wheel = wheel("anyio", "4.9.0");
-pub(crate) const SYMPY: Wheel = wheel("sympy", "1.14.0");
-pub(crate) const NUMPY: Wheel = wheel("numpy", "2.2.6");
-pub(crate) const TORCH: Wheel = arm("torch", "2.7.1");
+pub const ANYIO: Wheel = wheel("anyio", "4.9.0");
+pub const SYMPY: Wheel = wheel("sympy", "1.14.0");
+pub const NUMPY: Wheel = wheel("numpy", "2.2.6");
+pub const TORCH: Wheel = arm("torch", "2.7.1");
 
 impl Wheel {
     /// The file, of `--data`, of an earlier fetch, or fetched now.
-    pub(crate) fn find(self, settings: &Settings) -> Result<PathBuf, Error> {
+    pub fn find(self, settings: &Settings) -> Result<PathBuf, Error> {
         let kept = settings.out.join("kept").join("wheels");
         let given = settings.data.as_ref().map(|data| data.join("wheels"));
         let look = || given.iter().chain([&kept]).find_map(|folder| self.look(folder));
@@ -80,13 +80,14 @@ impl Wheel {
     }
 }
 
-/// Documentation pages: very many small files, seeded.
-pub(crate) fn docs(settings: &Settings) -> Tree {
-    let files = if settings.quick { 3_000 } else { 17_302 };
-    Tree::docs(settings.seed, files)
+/// Documentation pages: very many small files, seeded, in the order of a walk through the folders.
+pub fn docs(settings: &Settings) -> Tree {
+    let mut tree = Tree::docs(settings.seed, 17_302);
+    tree.files.sort_by(|a, b| a.path.cmp(&b.path));
+    tree
 }
 
-pub(crate) fn zip_of(tree: &Tree) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+pub fn zip_of(tree: &Tree) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default().unix_permissions(0o644);
     for file in &tree.files {
@@ -96,7 +97,7 @@ pub(crate) fn zip_of(tree: &Tree) -> Result<Vec<u8>, Box<dyn std::error::Error>>
     Ok(writer.finish()?.into_inner())
 }
 
-pub(crate) fn tar_gz_of(tree: &Tree) -> std::io::Result<Vec<u8>> {
+pub fn tar_gz_of(tree: &Tree) -> std::io::Result<Vec<u8>> {
     let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     let mut builder = tar::Builder::new(encoder);
     for file in &tree.files {

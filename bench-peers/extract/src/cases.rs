@@ -1,15 +1,13 @@
 //! One extraction in this process: what the commands of a comparison run.
 
-use std::error::Error;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use bench_extract::Result;
 use stream_extract::{DirectorySink, Extractor, Limits, Policy, Scratch};
 
 use crate::{crates, floor, peers};
-
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Bytes of the buffer in front of a stream; ours and the peers' alike.
 pub(crate) const READ_BYTES: usize = 128 << 10;
@@ -26,6 +24,7 @@ pub(crate) fn run(case: &str, archive: &Path, target: &Path) -> Result<()> {
         "ours-crates-hash" => crates::ours(archive, target, true),
         "floor" => floor::run(archive, target),
         "zip" => peers::zip(archive, target),
+        "zip-parallel" => peers::zip_parallel(archive, target),
         "rc-zip" => peers::rc_zip(archive, target),
         "tar" => peers::tar_gz(archive, target),
         "tar-crates" => crates::tar(archive, target),

@@ -5,12 +5,13 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
+use bench_extract::Result;
 use bench_util::{
     CaseError, Comparison, Error, Goal, Metric, Paired, Place, Report, Settings, Workdir,
 };
 use stream_extract::{DirectorySink, Extractor, Limits, Policy, Scratch};
 
-use crate::cases::{READ_BYTES, Result};
+use crate::cases::READ_BYTES;
 
 const FULL_BYTES: u64 = 6 << 30;
 /// As many as the measurement that set the goal.

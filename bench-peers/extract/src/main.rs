@@ -2,10 +2,7 @@
 //!
 //! `bench-extract [--quick] [--data DIR] [--out DIR]` measures whole extractions; each case is a
 //! process of its own (this program again, for what is linked in), so that all pay for starting.
-//! `bench-extract buffers ...` counts allocations instead.
 
-mod archives;
-mod buffers;
 mod cases;
 mod crates;
 mod floor;
@@ -16,10 +13,8 @@ mod zip;
 
 use std::process::ExitCode;
 
-use bench_util::{CountingAlloc, Error, Report, Settings};
-
-#[global_allocator]
-static ALLOCATOR: CountingAlloc = CountingAlloc::new();
+use bench_extract::tell;
+use bench_util::{Error, Report, Settings};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -28,14 +23,7 @@ fn main() -> ExitCode {
     {
         return finish(cases::run(case, archive.as_ref(), target.as_ref()));
     }
-    let measured = Settings::from_args().and_then(|settings| {
-        if settings.rest.iter().any(|part| part == "buffers") {
-            buffers::run(&settings)
-        } else {
-            extract(&settings)
-        }
-    });
-    match measured {
+    match Settings::from_args().and_then(|settings| extract(&settings)) {
         Ok(report) => report.exit_code(),
         Err(error) => {
             tell(&error);
@@ -44,22 +32,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn finish(result: Result<(), Box<dyn std::error::Error + Send + Sync>>) -> ExitCode {
+fn finish(result: bench_extract::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&*error);
             ExitCode::FAILURE
         }
-    }
-}
-
-fn tell(error: &dyn std::error::Error) {
-    eprintln!("error: {error}");
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        eprintln!("  cause: {inner}");
-        cause = inner.source();
     }
 }
 
@@ -71,8 +50,9 @@ fn extract(settings: &Settings) -> Result<Report, Error> {
     crates::run(settings, &mut report)?;
     report.note(
         "Archives and targets are on tmpfs, every target is fresh, and nothing is deleted while it \
-         is measured. Each case is a whole process. zip, rc-zip and tar are built with the faster \
-         inflate that stream-extract chooses; uv-extract as uv ships it.",
+         is measured. Each case is a whole process. All that inflate in Rust here, uv-extract too, do \
+         it by zlib-rs with run-time detection of the processor: a dependency of uv-extract's \
+         compression crates switches it on, which older versions of them did not.",
     );
     report.write(&settings.out)?;
     Ok(report)

@@ -4,13 +4,21 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter};
 use std::path::Path;
 
+use bench_extract::Result;
 use rc_zip_sync::ReadZip as _;
 
-use crate::cases::{READ_BYTES, Result};
+use crate::cases::READ_BYTES;
 
 pub(crate) fn zip(archive: &Path, target: &Path) -> Result<()> {
     let mut archive = zip::ZipArchive::new(BufReader::new(File::open(archive)?))?;
     archive.extract(target)?;
+    Ok(())
+}
+
+/// On as many threads as `RAYON_NUM_THREADS` says.
+pub(crate) fn zip_parallel(archive: &Path, target: &Path) -> Result<()> {
+    let open = || Ok(BufReader::with_capacity(READ_BYTES, File::open(archive)?));
+    zip::ZipArchive::new(open()?)?.par_extract_with_reader_factory(target, open)?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use bench_util::{
     CaseError, Comparison, Error, Goal, Metric, Paired, Place, Report, Settings, Workdir,
 };
 
-use crate::archives::{docs, tar_gz_of};
+use bench_extract::archives::{docs, tar_gz_of};
 
 const FULL_BYTES: u64 = 4 << 30;
 

@@ -5,9 +5,12 @@ use std::process::Command;
 
 use bench_util::{Report, Settings};
 
+const RIPUNZIP: &str = "2.0.3";
+
 pub(crate) struct Tools {
     pub(crate) ourselves: PathBuf,
     pub(crate) uv: Option<PathBuf>,
+    pub(crate) ripunzip: Option<PathBuf>,
     pub(crate) python: Option<PathBuf>,
     pub(crate) unzip: Option<PathBuf>,
     pub(crate) bsdtar: Option<PathBuf>,
@@ -15,13 +18,11 @@ pub(crate) struct Tools {
 
 impl Tools {
     pub(crate) fn find(settings: &Settings, report: &mut Report) -> Self {
-        let uv = match build_uv(settings) {
-            Ok(path) => Some(path),
-            Err(why) => {
-                report.missing("uv-extract", why, "install a nightly toolchain with rustup");
-                None
-            }
+        let mut built = |name: &str, result: Result<PathBuf, String>, remedy: &str| {
+            result.map_err(|why| report.missing(name, why, remedy)).ok()
         };
+        let uv = built("uv-extract", build_uv(settings), "install a nightly toolchain with rustup");
+        let ripunzip = built("ripunzip", build_ripunzip(settings), "apt-get install libssl-dev");
         let mut program = |name: &str, package: &str| {
             let found = which(name);
             if found.is_none() {
@@ -35,13 +36,14 @@ impl Tools {
             unzip: program("unzip", "unzip"),
             bsdtar: program("bsdtar", "libarchive-tools"),
             uv,
+            ripunzip,
         }
     }
 
     /// A case that is linked into this program, as a process of its own.
     pub(crate) fn own(&self, case: &str, archive: &Path, target: &Path) -> Command {
         let mut command = Command::new(&self.ourselves);
-        command.args(["run", case]).arg(archive).arg(target);
+        command.args(["run", case]).arg(archive).arg(target).env("RAYON_NUM_THREADS", "2");
         command
     }
 }
@@ -55,18 +57,34 @@ fn which(name: &str) -> Option<PathBuf> {
 fn build_uv(settings: &Settings) -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("uv");
     let target = settings.out.join("kept").join("uv-extract");
-    eprintln!("    Building uv-extract");
-    let built = Command::new("cargo")
-        .args(["+nightly", "build", "--release", "--locked", "--quiet", "--manifest-path"])
-        .arg(folder.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(&target)
+    let mut build = Command::new("cargo");
+    build.args(["+nightly", "build", "--release", "--locked", "--quiet", "--manifest-path"]);
+    build.arg(folder.join("Cargo.toml")).arg("--target-dir").arg(&target);
+    cargo("uv-extract", &mut build)?;
+    Ok(target.join("release").join("bench-extract-uv"))
+}
+
+/// Builds ripunzip as published; the result is kept between runs.
+fn build_ripunzip(settings: &Settings) -> Result<PathBuf, String> {
+    let root = settings.out.join("kept").join("ripunzip");
+    let program = root.join("bin").join("ripunzip");
+    if !program.is_file() {
+        let mut install = Command::new("cargo");
+        install.args(["install", "--quiet", "--locked", "--version", RIPUNZIP, "ripunzip"]);
+        cargo("ripunzip", install.arg("--root").arg(&root))?;
+    }
+    Ok(program)
+}
+
+fn cargo(what: &str, command: &mut Command) -> Result<(), String> {
+    eprintln!("    Building {what}");
+    let built = command
         .env_remove("CARGO_TARGET_DIR")
         .env_remove("RUSTUP_TOOLCHAIN")
         .output()
         .map_err(|error| format!("cargo does not start: {error}"))?;
     if built.status.success() {
-        return Ok(target.join("release").join("bench-extract-uv"));
+        return Ok(());
     }
     let text = String::from_utf8_lossy(&built.stderr);
     Err(format!("it does not build: {}", text.lines().last().unwrap_or_default()))

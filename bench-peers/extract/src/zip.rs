@@ -9,8 +9,8 @@ use bench_util::{
     CaseError, Comparison, Error, Goal, Metric, Paired, Place, Report, Settings, Workdir,
 };
 
-use crate::archives::{SYMPY, TORCH, docs, zip_of};
 use crate::tools::Tools;
+use bench_extract::archives::{SYMPY, TORCH, docs, zip_of};
 
 /// Memory that targets may take before they are thrown away between rounds.
 const FULL_BYTES: u64 = 4 << 30;
@@ -28,11 +28,14 @@ const DOCS_WANTED: Wanted = Wanted { name: "documentation", stream: 0.75, parall
 /// Of ours streaming to the floor.
 const FLOOR_WANTED: f64 = 1.04;
 
+/// Makes the command of a program for an archive and a target.
+type Build = fn(&Path, &Path, &Path) -> Command;
+
 pub(crate) fn run(settings: &Settings, tools: &Tools, report: &mut Report) -> Result<(), Error> {
     let work = RefCell::new(Workdir::on(&Place::Memory)?);
     for (wheel, wanted) in [(SYMPY, SYMPY_WANTED), (TORCH, TORCH_WANTED)] {
         if settings.quick && wanted.name == "torch" {
-            report.note("torch is left out by --quick.");
+            report.note("--quick leaves out torch, and for documentation the slower peers.");
             continue;
         }
         match wheel.find(settings) {
@@ -83,7 +86,7 @@ fn compare(
     let own = |case: &'static str| {
         move |_| Ok::<Command, CaseError>(tools.own(case, archive, &work.borrow().unused("tree")))
     };
-    let program = |build: fn(&Path, &Path, &Path) -> Command, path: PathBuf| {
+    let program = |build: Build, path: PathBuf| {
         move |_| {
             let target = work.borrow().unused("tree");
             Ok::<Command, CaseError>(build(&path, archive, &target))
@@ -111,10 +114,20 @@ fn compare(
         .case_command("ours, seek, CRC + BLAKE3", own("ours-seek"))
         .case_command("ours, 2 threads, CRC + BLAKE3", own("ours-parallel"));
     if tools.uv.is_some() {
-        paired = paired.goal(wanted.parallel).case_command("zip, extract", own("zip"));
+        paired = paired.goal(wanted.parallel);
+    }
+    if let Some(path) = &tools.ripunzip {
+        paired = paired.case_command("ripunzip, 2 threads", program(ripunzip, path.clone()));
+    }
+    paired = paired.case_command("zip, 2 threads", own("zip-parallel"));
+    if settings.quick && wanted.name == DOCS_WANTED.name {
+        return paired.run();
+    }
+    if tools.uv.is_some() {
+        paired = paired.case_command("zip, extract", own("zip"));
     }
     paired = paired.case_command("rc-zip", own("rc-zip"));
-    let programs: [(&str, &Option<PathBuf>, fn(&Path, &Path, &Path) -> Command); 3] = [
+    let programs: [(&str, &Option<PathBuf>, Build); 3] = [
         ("unzip", &tools.unzip, unzip),
         ("bsdtar", &tools.bsdtar, bsdtar),
         ("Python zipfile", &tools.python, python),
@@ -143,6 +156,13 @@ fn uv_stream(path: &Path, archive: &Path, target: &Path) -> Command {
 
 fn uv_seek(path: &Path, archive: &Path, target: &Path) -> Command {
     uv("seek", path, archive, target)
+}
+
+fn ripunzip(path: &Path, archive: &Path, target: &Path) -> Command {
+    let mut command = Command::new(path);
+    command.args(["-q", "unzip-file"]).arg(archive).arg("-d").arg(target);
+    command.env("RAYON_NUM_THREADS", "2");
+    command
 }
 
 fn unzip(path: &Path, archive: &Path, target: &Path) -> Command {

@@ -249,7 +249,7 @@ impl<'a> Extractor<'a> {
     fn job<'j>(&'j self, total: &'j AtomicU64) -> Job<'j> {
         let plan = Plan { crc32: true, blake3: self.blake3, sha256: self.sha256 };
         let (limits, policy, summary) = (&self.limits, &self.policy, Summary::default());
-        Job { limits, policy, plan, summary, total, archive_bytes: 0 }
+        Job { limits, policy, plan, summary, total, archive_bytes: 0, overhead: 0 }
     }
 
     /// Runs `read` over `reader` and checks the digest of what was read.

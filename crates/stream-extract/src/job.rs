@@ -23,6 +23,8 @@ pub(crate) struct Job<'a> {
     /// Bytes of the archive that count as read before any is: all of them when entries come in any
     /// order, and then the ratio is that of the whole archive.
     pub(crate) archive_bytes: u64,
+    /// Decoded bytes that become no file: headers and padding of a tar.
+    pub(crate) overhead: u64,
 }
 
 /// The decoded bytes of one file.
@@ -59,11 +61,20 @@ impl Job<'_> {
         if total > limits.total_bytes {
             return Err(over("bytes of all entries", limits.total_bytes));
         }
-        let allowed = limits
-            .ratio_free_bytes
-            .max(limits.ratio.saturating_mul(offset.max(self.archive_bytes)));
-        if total > allowed {
-            return Err(over("output per byte of archive", limits.ratio));
+        self.check_ratio(total, offset)
+    }
+
+    /// Counts decoded bytes that become no file: they cost time all the same.
+    pub(crate) fn count_overhead(&mut self, count: usize, offset: u64) -> Result<()> {
+        self.overhead += count as u64;
+        self.check_ratio(self.total.load(Ordering::Relaxed), offset)
+    }
+
+    fn check_ratio(&self, total: u64, offset: u64) -> Result<()> {
+        let ratio = self.limits.ratio;
+        let allowed = ratio.saturating_mul(offset.max(self.archive_bytes));
+        if total.saturating_add(self.overhead) > allowed.max(self.limits.ratio_free_bytes) {
+            return Err(over("output per byte of archive", ratio));
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ mod policy;
 mod read_at;
 mod scratch;
 mod sink;
+mod slots;
 mod tar;
 mod zip;
 

@@ -24,7 +24,8 @@ const GIB: u64 = 1 << 30;
 
 impl Default for Limits {
     /// 8 GiB in total, 4 GiB per entry, 200:1 after the
-    /// first 16 MiB, a million entries, names of 4,096 bytes and 128 components.
+    /// first 16 MiB, a million entries, names of 4,096 bytes and 128 components. Links, where the policy
+    /// lets them through, may have 16 MiB of text together.
     fn default() -> Self {
         Self {
             total_bytes: 8 * GIB,
@@ -61,13 +62,13 @@ impl Limits {
     }
 
     /// How many times larger than the archive's bytes read so far the output may be, once it is
-    /// larger than `free_bytes`.
+    /// larger than `free_bytes`. The headers and the padding inside a compressed tar count as output.
     #[must_use]
     pub fn ratio(self, ratio: u64, free_bytes: u64) -> Self {
         Self { ratio, ratio_free_bytes: free_bytes, ..self }
     }
 
-    /// How many entries there may be.
+    /// How many entries there may be, and how many files and folders, those without an entry included.
     #[must_use]
     pub fn entries(self, entries: u64) -> Self {
         Self { entries, ..self }

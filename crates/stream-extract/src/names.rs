@@ -1,67 +1,42 @@
 //! Which paths are taken, so that no two entries ever claim one.
 //!
-//! Kept as 64-bit hashes under a key that an attacker cannot know (the key of a hash map): 17 bytes
-//! per path instead of the path. Two different paths collide with a chance of 2^-64 per pair; the
+//! Kept as hashes under a key that an attacker cannot know (the key of a hash map), 10 to 16 bytes for
+//! each path instead of the path. Two different paths collide with a chance of 2^-62 per pair; the
 //! consequence is a refused archive, never an overwritten file. This module does no I/O and does not
 //! judge names; it only compares them, folded where the policy says so.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry as Slot;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::error::{Class, Error, Result};
-
-/// What an entry is, as far as its name matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Node {
-    /// A folder that exists because something is inside it.
-    Parent,
-    /// A folder with an entry of its own.
-    Folder,
-    /// A regular file.
-    File,
-    /// A link: nothing may be below it, and no hard link may point to it.
-    Link,
-}
-
-/// Passes a key that is a hash already through.
-#[derive(Default)]
-pub(crate) struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-}
+use crate::job::Job;
+pub(crate) use crate::slots::Node;
+use crate::slots::Slots;
 
 #[derive(Default)]
 pub(crate) struct Names {
     key: RandomState,
-    taken: HashMap<u64, Node, BuildHasherDefault<Identity>>,
+    taken: Slots,
     last_parent: String,
+    /// A path as it is compared; a buffer that is kept.
+    folded: String,
+    /// How many paths there may be: folders without an entry of their own cost memory too.
+    max: u64,
+    count: u64,
     fold: bool,
     repeat_folders: bool,
 }
 
 impl Names {
     /// Forgets everything; `repeat_folders` accepts several entries for one folder.
-    pub(crate) fn reset(&mut self, fold: bool, repeat_folders: bool) {
+    pub(crate) fn reset(&mut self, job: &Job<'_>, repeat_folders: bool) {
         self.taken.clear();
         self.last_parent.clear();
-        self.fold = fold;
+        self.count = 0;
+        self.max = job.limits.entries;
+        self.fold = job.policy.folds_names();
         self.repeat_folders = repeat_folders;
     }
 
@@ -81,23 +56,33 @@ impl Names {
     pub(crate) fn claim(&mut self, path: &str, node: Node) -> Result<()> {
         self.claim_parents(path)?;
         let key = self.key_of(path);
-        let repeat = self.repeat_folders;
-        match self.taken.entry(key) {
-            Slot::Vacant(slot) => {
-                slot.insert(node);
-            }
-            Slot::Occupied(mut slot) => match (*slot.get(), node) {
-                (Node::Parent, Node::Folder) => *slot.get_mut() = Node::Folder,
-                (Node::Folder, Node::Folder) if repeat => {}
-                (old, _) => return Err(conflict(old, node)),
-            },
+        match (self.take(key, node)?, node) {
+            (None, _) => {}
+            (Some(Node::Parent), Node::Folder) => self.taken.change(key, Node::Folder),
+            (Some(Node::Folder), Node::Folder) if self.repeat_folders => {}
+            (Some(old), _) => return Err(conflict(old, node)),
         }
         Ok(())
     }
 
+    /// Takes a name unless it is taken; returns what it was before.
+    fn take(&mut self, key: u64, node: Node) -> Result<Option<Node>> {
+        let old = self.taken.insert(key, node);
+        if old.is_none() {
+            self.count += 1;
+        }
+        if self.count > self.max {
+            let at_most = format!("at most {}", self.max);
+            let what = "number of files and folders";
+            return Err(Error::mismatch(Class::Limit, what, at_most, "more"));
+        }
+        Ok(old)
+    }
+
     /// True when `path` is a regular file of this archive.
-    pub(crate) fn is_file(&self, path: &str) -> bool {
-        self.taken.get(&self.key_of(path)) == Some(&Node::File)
+    pub(crate) fn is_file(&mut self, path: &str) -> bool {
+        let key = self.key_of(path);
+        self.taken.get(key) == Some(Node::File)
     }
 
     fn claim_parents(&mut self, path: &str) -> Result<()> {
@@ -108,9 +93,8 @@ impl Names {
         let ends = parent.match_indices('/').map(|(at, _)| at).chain([parent.len()]);
         for end in ends {
             let key = self.key_of(&parent[..end]);
-            let node = *self.taken.entry(key).or_insert(Node::Parent);
-            if matches!(node, Node::File | Node::Link) {
-                return Err(conflict(node, Node::Parent));
+            if let Some(old @ (Node::File | Node::Link)) = self.take(key, Node::Parent)? {
+                return Err(conflict(old, Node::Parent));
             }
         }
         self.last_parent.clear();
@@ -118,25 +102,19 @@ impl Names {
         Ok(())
     }
 
-    fn key_of(&self, path: &str) -> u64 {
+    fn key_of(&mut self, path: &str) -> u64 {
         if !self.fold {
             return self.hash(path.as_bytes());
         }
-        let mut hasher = self.key.build_hasher();
+        self.folded.clear();
         if path.is_ascii() {
-            path.bytes().for_each(|byte| hasher.write_u8(byte.to_ascii_lowercase()));
+            self.folded.push_str(path);
+            self.folded.make_ascii_lowercase();
         } else {
-            // Written bytewise, so that the ASCII parts of both branches hash alike.
-            let folded = path.chars().nfd().default_case_fold().nfd().nfc();
-            folded.for_each(|c| write_char(&mut hasher, c));
+            self.folded.extend(path.chars().nfd().default_case_fold().nfd().nfc());
         }
-        hasher.finish()
+        self.hash(self.folded.as_bytes())
     }
-}
-
-fn write_char(hasher: &mut impl Hasher, c: char) {
-    let mut utf8 = [0; 4];
-    c.encode_utf8(&mut utf8).bytes().for_each(|byte| hasher.write_u8(byte));
 }
 
 fn conflict(old: Node, new: Node) -> Error {

@@ -23,11 +23,16 @@ pub(crate) fn sanitize(
 ) -> Result<()> {
     out.clear();
     let name = text(raw, limits)?;
-    reject_rooted(name)?;
+    if name.starts_with('/') || name.bytes().any(|byte| matches!(byte, b'\\' | b':')) {
+        reject_rooted(name)?;
+    }
     let windows = policy.checks_windows_names();
     for component in name.split('/') {
         if component.is_empty() || component == "." {
             continue;
+        }
+        if component == ".." {
+            return Err(unsafe_path(LEAVES));
         }
         check_component(component, windows)?;
         if !out.is_empty() {
@@ -52,6 +57,9 @@ fn text<'a>(raw: &'a [u8], limits: &Limits) -> Result<&'a str> {
         ));
     }
     let name = std::str::from_utf8(raw).map_err(|_| unsafe_path("the name is not UTF-8"))?;
+    if raw.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Ok(name);
+    }
     match name.chars().find(|&c| is_unprintable(c)) {
         Some(c) => Err(unsafe_path(format!("the name has the invisible character {}", code(c)))),
         None => Ok(name),
@@ -74,12 +82,15 @@ fn is_unprintable(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
+const LEAVES: &str = "the name leaves its folder with `..`";
+
+/// Judges a name as a system does for which `\` separates and `C:` is a drive.
 fn reject_rooted(name: &str) -> Result<()> {
     if name.starts_with(['/', '\\']) {
         return Err(unsafe_path("the name is absolute"));
     }
     if name.split(['/', '\\']).any(|part| part == "..") {
-        return Err(unsafe_path("the name leaves its folder with `..`"));
+        return Err(unsafe_path(LEAVES));
     }
     if name.split(['/', '\\']).any(starts_with_drive) {
         return Err(unsafe_path("the name has a drive letter"));
@@ -99,7 +110,9 @@ fn check_component(component: &str, windows: bool) -> Result<()> {
 }
 
 fn check_windows(component: &str) -> Result<()> {
-    if let Some(c) = component.chars().find(|c| r#"\<>:"|?*"#.contains(*c)) {
+    let never = |byte| matches!(byte, b'\\' | b'<' | b'>' | b':' | b'"' | b'|' | b'?' | b'*');
+    if let Some(byte) = component.bytes().find(|&byte| never(byte)) {
+        let c = char::from(byte);
         return Err(unsafe_path(format!("Windows cannot hold a name with `{c}`")));
     }
     if component.ends_with(['.', ' ']) {
@@ -116,6 +129,9 @@ const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 /// `CON`, `con.rs` and `Com¹ .txt` all open a device on Windows.
 fn is_device(component: &str) -> bool {
     let stem = component.split('.').next().unwrap_or(component).trim_end_matches(' ');
+    if !(3..=7).contains(&stem.len()) {
+        return false;
+    }
     DEVICES.iter().any(|name| stem.eq_ignore_ascii_case(name)) || is_numbered_device(stem)
 }
 

@@ -16,8 +16,8 @@ pub(crate) const BUFFER_BYTES: usize = 64 << 10;
 /// The one output buffer, the one inflate state, and what is remembered of names.
 ///
 /// Make one and use it for any number of archives, one after the other. It holds 64 KiB, about 40 KiB
-/// of inflate state, a name buffer, and for each entry of the largest zip seen 40 bytes of record and
-/// 17 of name slot. Those tables double when they are full, so they may hold up to twice that.
+/// of inflate state, a name buffer, and for each entry of the largest zip seen at most 64 bytes: 40 of
+/// record, 10 to 16 for its name, and an eighth of slack, also while the tables grow.
 pub struct Scratch {
     pub(crate) buffer: Box<[u8]>,
     pub(crate) inflate: Decompress,

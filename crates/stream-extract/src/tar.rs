@@ -90,6 +90,6 @@ pub(crate) fn xz<S: Sink>(
 
 fn start<'s>(job: &Job<'_>, scratch: &'s mut Scratch) -> (Work<'s>, &'s mut flate2::Decompress) {
     let Scratch { buffer, name, extra, path, names, inflate, .. } = scratch;
-    names.reset(job.policy.folds_names(), true);
+    names.reset(job, true);
     (Work { buffer, name, record: extra, path, names }, inflate)
 }

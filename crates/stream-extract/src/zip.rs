@@ -10,6 +10,7 @@
 //! Absent: encryption, multi-part archives, methods other than stored and deflate, and repair.
 
 mod central;
+mod chunks;
 #[cfg(feature = "zstd")]
 mod conda;
 mod data;

@@ -1,27 +1,18 @@
-//! Extracts into a folder of its own and looks for what must not be there.
+//! Looks for what an extraction must not leave.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use stream_extract::{DirectorySink, Extractor, Scratch};
-
-use crate::judge;
-
-/// Something that an extraction left and must not.
-pub(crate) fn extract(bytes: &[u8], path: &Path) -> io::Result<Option<String>> {
-    let jail = tempfile::tempdir()?;
-    let target = jail.path().join("target");
-    let sink = DirectorySink::create(&target)?;
-    let result = judge::stream(Extractor::new(), bytes, path, &mut Scratch::new(), sink);
-    let left: Vec<_> = fs::read_dir(jail.path())?
-        .map(|entry| Ok(entry?.file_name()))
-        .collect::<io::Result<_>>()?;
-    match result {
-        Ok(_) if left != ["target"] => Ok(Some(format!("{left:?} are left beside the target"))),
-        Err(_) if !left.is_empty() => Ok(Some(format!("{left:?} are left by a refused archive"))),
-        Ok(_) => forbidden(&target),
-        Err(_) => Ok(None),
+/// Something beside the target, or inside it and neither a file nor a folder with ordinary modes.
+pub(crate) fn forbidden_beside(target: &Path, accepted: bool) -> io::Result<Option<String>> {
+    let left: Vec<_> =
+        fs::read_dir(".")?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;
+    match accepted {
+        true if left != [target.as_os_str()] => Ok(Some(format!("{left:?} are left"))),
+        true => forbidden(target),
+        false if !left.is_empty() => Ok(Some(format!("{left:?} are left by a refused archive"))),
+        false => Ok(None),
     }
 }
 
@@ -33,8 +24,8 @@ fn forbidden(folder: &Path) -> io::Result<Option<String>> {
         if !metadata.is_dir() && !metadata.is_file() {
             return Ok(Some(format!("{} is a special file", path.display())));
         }
-        if has_set_id(&metadata) {
-            return Ok(Some(format!("{} has a set-id bit", path.display())));
+        if has_odd_mode(&metadata) {
+            return Ok(Some(format!("{} has a set-id bit or many names", path.display())));
         }
         if metadata.is_dir()
             && let Some(found) = forbidden(&path)?
@@ -46,19 +37,19 @@ fn forbidden(folder: &Path) -> io::Result<Option<String>> {
 }
 
 #[cfg(unix)]
-fn has_set_id(metadata: &fs::Metadata) -> bool {
+fn has_odd_mode(metadata: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    metadata.mode() & 0o7000 != 0
+    metadata.mode() & 0o7000 != 0 || (metadata.is_file() && metadata.nlink() != 1)
 }
 
 #[cfg(not(unix))]
-fn has_set_id(_: &fs::Metadata) -> bool {
+fn has_odd_mode(_: &fs::Metadata) -> bool {
     false
 }
 
-/// The most memory this process ever had, where the system tells.
-pub(crate) fn peak_memory() -> String {
+/// The most memory this process ever had, where the system tells; else 0.
+pub(crate) fn peak_memory_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
+    line.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse().ok()).unwrap_or(0)
 }

@@ -1,12 +1,16 @@
-//! What the crate says to one archive.
+//! What the crate says to one archive; runs inside the jail.
 
 use std::ffi::OsStr;
-use std::io::Cursor;
+use std::fs::File;
+use std::io::{self, BufReader};
 use std::path::Path;
 
-use stream_extract::{Extractor, Policy, Report, Result, Scratch, Sink, VerifySink};
+use stream_extract::{
+    DirectorySink, Error, Extractor, Policy, Report, Result, Scratch, Sink, VerifySink,
+};
 
-pub(crate) type Verdict = Result<Report<()>>;
+use crate::inspect;
+use crate::verdict::{ACCEPT, Verdict};
 
 const ZIPS: [&str; 3] = [".zip", ".whl", ".jar"];
 const PLAIN_TARS: [&str; 1] = [".tar"];
@@ -25,39 +29,56 @@ fn ends(name: &str, endings: &[&str]) -> bool {
     endings.iter().any(|end| name.ends_with(end))
 }
 
+/// Judges an archive, extracts it into the current folder, and prints the verdict.
+#[expect(clippy::print_stdout, reason = "the jailer reads it")]
+pub(crate) fn run(archive: &Path) -> io::Result<()> {
+    let results = all(archive, &mut Scratch::new())?;
+    let faults = [disagreement(&results), extract(archive)?];
+    let verdict = Verdict {
+        words: results.iter().map(|result| word(result).to_owned()).collect(),
+        errors: results.iter().filter_map(|r| Some(r.as_ref().err()?.to_string())).collect(),
+        faults: faults.into_iter().flatten().collect(),
+        memory_kib: inspect::peak_memory_kib(),
+    };
+    print!("{}", verdict.to_lines());
+    Ok(())
+}
+
+fn open(archive: &Path) -> io::Result<BufReader<File>> {
+    Ok(BufReader::with_capacity(64 << 10, File::open(archive)?))
+}
+
 /// Reads an archive into `sink` as a stream, by the kind that its name tells.
-pub(crate) fn stream<S: Sink>(
+fn stream<S: Sink>(
     extractor: Extractor<'_>,
-    bytes: &[u8],
-    path: &Path,
+    archive: &Path,
     scratch: &mut Scratch,
     sink: S,
-) -> Result<Report<S::Committed>> {
-    let name = name(path);
-    if ends(&name, &GZIPPED_TARS) {
-        extractor.tar_gz(bytes, scratch, sink)
+) -> io::Result<Result<Report<S::Committed>>> {
+    let (name, reader) = (name(archive), open(archive)?);
+    Ok(if ends(&name, &GZIPPED_TARS) {
+        extractor.tar_gz(reader, scratch, sink)
     } else if ends(&name, &PLAIN_TARS) {
-        extractor.tar(bytes, scratch, sink)
+        extractor.tar(reader, scratch, sink)
     } else {
-        extractor.zip_stream(bytes, scratch, sink)
-    }
+        extractor.zip_stream(reader, scratch, sink)
+    })
 }
 
 /// The columns of one archive.
-pub(crate) fn all(bytes: &[u8], path: &Path, scratch: &mut Scratch) -> Vec<Verdict> {
-    let mut verdicts = vec![stream(Extractor::new(), bytes, path, scratch, VerifySink::new())];
-    if ends(&name(path), &ZIPS) {
-        let seek = Extractor::new().zip_seek(Cursor::new(bytes), scratch, VerifySink::new());
+fn all(archive: &Path, scratch: &mut Scratch) -> io::Result<Vec<Result<Report<()>>>> {
+    let mut results = vec![stream(Extractor::new(), archive, scratch, VerifySink::new())?];
+    if ends(&name(archive), &ZIPS) {
+        results.push(Extractor::new().zip_seek(open(archive)?, scratch, VerifySink::new()));
         let pypi = Extractor::new().policy(Policy::pypi());
-        verdicts.push(seek);
-        verdicts.push(pypi.zip_stream(bytes, scratch, VerifySink::new()));
+        results.push(stream(pypi, archive, scratch, VerifySink::new())?);
     }
-    verdicts
+    Ok(results)
 }
 
 /// A stream and a file may disagree in one way only.
-pub(crate) fn disagreement(verdicts: &[Verdict]) -> Option<String> {
-    match verdicts {
+fn disagreement(results: &[Result<Report<()>>]) -> Option<String> {
+    match results {
         [Ok(_), Err(error), ..] => Some(format!("only the file is refused: {error}")),
         [Err(error), Ok(_), ..] if !error.is_needs_seek() => {
             Some(format!("only the stream is refused: {error}"))
@@ -66,8 +87,20 @@ pub(crate) fn disagreement(verdicts: &[Verdict]) -> Option<String> {
     }
 }
 
-pub(crate) fn word(verdict: &Verdict) -> &'static str {
-    let Err(error) = verdict else { return "accept" };
+/// Extracts into the current folder, looks for what must not be there, and removes it again.
+fn extract(archive: &Path) -> io::Result<Option<String>> {
+    let target = Path::new("target");
+    let sink = DirectorySink::create(target)?;
+    let accepted = stream(Extractor::new(), archive, &mut Scratch::new(), sink)?.is_ok();
+    let fault = inspect::forbidden_beside(target, accepted)?;
+    if accepted {
+        std::fs::remove_dir_all(target)?;
+    }
+    Ok(fault)
+}
+
+fn word<T>(result: &Result<T, Error>) -> &'static str {
+    let Err(error) = result else { return ACCEPT };
     let classes = [
         (error.is_truncated(), "truncated"),
         (error.is_corrupt(), "corrupt"),

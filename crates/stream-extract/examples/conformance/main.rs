@@ -5,86 +5,101 @@
 //! ```
 //!
 //! Columns: read as a stream and as a seekable file under the portable policy, and as a stream under
-//! that of the Python package index. What the first column accepts is also extracted into a folder of
-//! its own, where nothing may appear beside the target, and inside it only files and folders without
-//! set-id bits. `--corpora` adds the archives that published crates carry for their tests.
-//! The status is 1 when a stream and a file disagree or an extraction left something it must not.
+//! that of the Python package index. `--corpora` adds the archives that published crates and Debian
+//! packages carry for their tests.
+//!
+//! Each archive is judged by a process of its own in a jail: an empty folder, without privileges (as
+//! root it becomes `nobody`), with a time limit. What the first column accepts is also extracted there.
+//! A fault is: a panic or a hang; more memory than [`jail::MEMORY_KIB_MAX`]; a stream and a file that
+//! disagree; anything beside the target; anything inside it but files and folders without set-id bits;
+//! and, for archives in a folder called `accept` or `reject`, another verdict than the package index's.
+//! The status is 1 when there is a fault.
 #![expect(clippy::print_stdout, reason = "a program for people")]
 
 mod corpora;
 mod inspect;
+mod jail;
 mod judge;
+mod verdict;
 
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use judge::Verdict;
-use stream_extract::Scratch;
+use jail::Jail;
+use verdict::Verdict;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let (flags, folders): (Vec<_>, Vec<_>) = std::env::args_os()
-        .skip(1)
-        .partition(|argument| argument == "--verbose" || argument == "--corpora");
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if let [one, archive] = &arguments[..]
+        && one == jail::ONE
+    {
+        judge::run(Path::new(archive))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let is_flag = |argument: &_| argument == "--verbose" || argument == "--corpora";
+    let (flags, folders): (Vec<_>, Vec<_>) = arguments.into_iter().partition(is_flag);
     let mut files = Vec::new();
     for folder in folders {
         collect(Path::new(&folder), &mut files)?;
     }
     if flags.iter().any(|flag| flag == "--corpora") {
-        for folder in corpora::fetch()? {
-            collect(&folder, &mut files)?;
-        }
+        let kept = corpora::fetch(|folder| Ok(collect(folder, &mut files)?))?;
+        let faults = judge_all(files, flags.iter().any(|flag| flag == "--verbose"))?;
+        drop(kept);
+        return Ok(exit(faults));
     }
-    files.sort();
-    let verbose = flags.iter().any(|flag| flag == "--verbose");
-    let faults = judge_all(&files, verbose)?;
-    Ok(if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(exit(judge_all(files, flags.iter().any(|flag| flag == "--verbose"))?))
+}
+
+fn exit(faults: usize) -> ExitCode {
+    if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Adds the archives below `path`.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    if path.is_dir() {
+    if path.is_dir() && !path.is_symlink() {
         for entry in fs::read_dir(path)? {
             collect(&entry?.path(), files)?;
         }
-    } else if judge::is_archive(path) {
+    } else if path.is_file() && judge::is_archive(path) {
         files.push(path.to_path_buf());
     }
     Ok(())
 }
 
-fn judge_all(files: &[PathBuf], verbose: bool) -> Result<usize, Box<dyn Error>> {
+fn judge_all(mut files: Vec<PathBuf>, verbose: bool) -> Result<usize, Box<dyn Error>> {
+    files.sort();
+    let jail = Jail::make()?;
     println!("{:<10} {:<10} {:<10} archive", "stream", "seek", "pypi");
-    let mut scratch = Scratch::new();
-    let (mut accepted, mut faults) = ([0; 3], 0);
-    for file in files {
-        let bytes = fs::read(file)?;
-        let verdicts = judge::all(&bytes, file, &mut scratch);
-        print_row(file, &verdicts, verbose);
-        for (count, verdict) in accepted.iter_mut().zip(&verdicts) {
-            *count += usize::from(verdict.is_ok());
+    let (mut accepted, mut faults, mut peak) = ([0; 3], 0, 0);
+    for file in &files {
+        let verdict = jail.judge(file)?;
+        print_row(file, &verdict, verbose);
+        for (count, word) in accepted.iter_mut().zip(&verdict.words) {
+            *count += usize::from(word == verdict::ACCEPT);
         }
-        let problems = [judge::disagreement(&verdicts), inspect::extract(&bytes, file)?];
-        for problem in problems.into_iter().flatten() {
-            println!("    FAULT: {problem}");
+        let faulty = verdict.faults.iter().cloned().chain(verdict.against_the_index(file));
+        for fault in faulty {
+            println!("    FAULT: {fault}");
             faults += 1;
         }
+        peak = peak.max(verdict.memory_kib);
     }
+    faults += jail.escaped()?;
     let [stream, seek, pypi] = accepted;
     println!("{stream:<10} {seek:<10} {pypi:<10} accepted of {}", files.len());
-    println!("{faults} faults; peak memory {}", inspect::peak_memory());
+    println!("{faults} faults; {}; peak memory of one archive {peak} KiB", jail.whose());
     Ok(faults)
 }
 
-fn print_row(file: &Path, verdicts: &[Verdict], verbose: bool) {
+fn print_row(file: &Path, verdict: &Verdict, verbose: bool) {
     for column in 0..3 {
-        print!("{:<10} ", verdicts.get(column).map_or("-", judge::word));
+        print!("{:<10} ", verdict.words.get(column).map_or("-", String::as_str));
     }
     println!("{}", file.display());
-    for error in verdicts.iter().filter_map(|verdict| verdict.as_ref().err()) {
-        if verbose {
-            println!("    {error}");
-        }
+    for error in verdict.errors.iter().filter(|_| verbose) {
+        println!("    {error}");
     }
 }

@@ -12,8 +12,34 @@ pub(crate) struct Pending {
     pub(crate) hard: bool,
 }
 
-impl Pending {
+/// Text that waiting links may have together: they are the only names that are kept.
+const TEXT_BYTES_MAX: usize = 16 << 20;
+
+/// All links of an archive.
+#[derive(Default)]
+pub(crate) struct Links {
+    pending: Vec<Pending>,
+    text_bytes: usize,
+}
+
+impl Links {
+    pub(crate) fn push(&mut self, link: Pending) -> Result<()> {
+        self.text_bytes += size_of::<Pending>() + link.path.len() + link.target.len();
+        if self.text_bytes > TEXT_BYTES_MAX {
+            let at_most = format!("at most {TEXT_BYTES_MAX}");
+            return Err(Error::mismatch(Class::Limit, "bytes of all links", at_most, "more"));
+        }
+        self.pending.push(link);
+        Ok(())
+    }
+
     pub(crate) fn make<S: Sink>(&self, sink: &mut S) -> Result<()> {
+        self.pending.iter().try_for_each(|link| link.make(sink))
+    }
+}
+
+impl Pending {
+    fn make<S: Sink>(&self, sink: &mut S) -> Result<()> {
         let entry =
             Entry { id: self.id, path: &self.path, size_hint: None, executable: Some(false) };
         let link = if self.hard { Link::Hard(&self.target) } else { Link::Symbolic(&self.target) };
@@ -21,6 +47,15 @@ impl Pending {
             .map_err(Error::sink)
             .map_err(|error| error.in_entry(self.id.index(), self.path.as_bytes()))
     }
+}
+
+/// The target of a link may not be longer than a name.
+pub(crate) fn check_length(target: &[u8], max: usize) -> Result<()> {
+    if target.len() <= max {
+        return Ok(());
+    }
+    let at_most = format!("at most {max} bytes");
+    Err(Error::mismatch(Class::Limit, "length of a link's target", at_most, target.len()))
 }
 
 /// Checks the text of a symbolic link at `path`: some `..` that stay inside, then only names.

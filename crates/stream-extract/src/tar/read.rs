@@ -6,7 +6,7 @@ use tar::EntryType;
 
 use super::extension::{self, Extensions};
 use super::header::{self, BLOCK_BYTES, Header};
-use super::link::{self, Pending};
+use super::link::{self, Links, Pending};
 use super::source::Source;
 use crate::entry::{Done, Entry, EntryId};
 use crate::error::{Class, Error, Result};
@@ -32,7 +32,7 @@ pub(crate) fn read<R: Source, S: Sink>(
     sink: &mut S,
 ) -> Result<()> {
     let Work { buffer, name, record, path, names } = work;
-    let links = Vec::new();
+    let links = Links::default();
     Tar { source, job, sink, buffer, name, record, path, names, links }.read()
 }
 
@@ -45,7 +45,7 @@ struct Tar<'a, 'j, R, S> {
     record: &'a mut Vec<u8>,
     path: &'a mut String,
     names: &'a mut Names,
-    links: Vec<Pending>,
+    links: Links,
 }
 
 impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
@@ -55,9 +55,10 @@ impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
         let mut block = [0; BLOCK_BYTES];
         loop {
             self.source.fill_exact(&mut block)?;
+            self.job.count_overhead(BLOCK_BYTES, self.source.offset())?;
             if block == [0; BLOCK_BYTES] {
                 self.end(&extensions)?;
-                return self.links.iter().try_for_each(|link| link.make(self.sink));
+                return self.links.make(self.sink);
             }
             let offset = self.source.offset();
             let index = self.job.summary.entries;
@@ -80,6 +81,7 @@ impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
                 return Err(corrupt(what).at(self.source.offset()));
             }
             count = self.source.fill(self.buffer)?;
+            self.job.count_overhead(count, self.source.offset())?;
         }
         Ok(())
     }
@@ -117,7 +119,7 @@ impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
         self.record.resize(length.next_multiple_of(BLOCK_BYTES), 0);
         self.source.fill_exact(self.record)?;
         self.record.truncate(length);
-        Ok(())
+        self.job.count_overhead(length, self.source.offset())
     }
 
     fn entry(&mut self, header: &Header<'_>, extensions: &Extensions) -> Result<()> {
@@ -146,6 +148,7 @@ impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
             Some(target) => Cow::Borrowed(target),
             None => header.link(),
         };
+        link::check_length(&target, self.job.limits.name_bytes)?;
         path::sanitize(self.name, self.job.policy, self.job.limits, self.path)?;
         let path = self.path.clone();
         let hard = header.kind() == EntryType::Link;
@@ -156,8 +159,7 @@ impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
         };
         self.names.claim(&path, Node::Link)?;
         let id = EntryId(self.job.summary.entries - 1);
-        self.links.push(Pending { id, path, target, hard });
-        Ok(())
+        self.links.push(Pending { id, path, target, hard })
     }
 
     /// The safe path of a file of this archive that came before.

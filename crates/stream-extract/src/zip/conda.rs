@@ -44,7 +44,7 @@ pub(crate) fn conda<S: Sink>(
     sink: &mut S,
 ) -> Result<()> {
     scratch.table.clear();
-    scratch.names.reset(job.policy.folds_names(), true);
+    scratch.names.reset(job, true);
     let mut seen = Seen::default();
     let signature = read_locals(input, job, scratch, |input, job, scratch, _| {
         member(input, job, scratch, sink, &mut seen)

@@ -105,14 +105,14 @@ pub(crate) fn check_start(scratch: &Scratch, start: u64) -> Result<()> {
 
 /// Positions in the table: large entries by size, then the others as they lie. Also how many are large.
 fn order(table: &Table) -> (Vec<u32>, usize) {
-    let size = |&index: &u32| table.get(index as usize).size;
     let count = u32::try_from(table.len()).unwrap_or(u32::MAX);
-    let (mut large, small): (Vec<u32>, Vec<u32>) =
-        (0..count).partition(|index| size(index) >= LARGE_BYTES);
-    large.sort_by_key(|index| std::cmp::Reverse(size(index)));
-    let larges = large.len();
-    large.extend(small);
-    (large, larges)
+    let size = |index: u32| table.get(index as usize).size;
+    let mut order = Vec::with_capacity(count as usize);
+    order.extend((0..count).filter(|&index| size(index) >= LARGE_BYTES));
+    let larges = order.len();
+    order.sort_unstable_by_key(|&index| std::cmp::Reverse(size(index)));
+    order.extend((0..count).filter(|&index| size(index) < LARGE_BYTES));
+    (order, larges)
 }
 
 /// Works until nothing is left; `between` is called now and then.

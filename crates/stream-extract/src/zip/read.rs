@@ -20,7 +20,7 @@ pub(crate) fn stream<S: Sink>(
     sink: &mut S,
 ) -> Result<()> {
     scratch.table.clear();
-    scratch.names.reset(job.policy.folds_names(), false);
+    scratch.names.reset(job, false);
     let signature = read_locals(input, job, scratch, |input, job, scratch, id| {
         let (record, next) = entry::read(input, job, scratch, sink, id, None)?;
         scratch.table.push(record);
@@ -38,7 +38,7 @@ pub(crate) fn load<R: BufRead + Seek>(
     scratch: &mut Scratch,
 ) -> Result<u64> {
     scratch.table.clear();
-    scratch.names.reset(job.policy.folds_names(), false);
+    scratch.names.reset(job, false);
     let start = locate::central_start(reader, &mut scratch.buffer)?;
     reader.seek(SeekFrom::Start(start)).map_err(Error::read)?;
     job.summary.trailing_zeros = directory::load(&mut Input::at(reader, start), job, scratch)?;

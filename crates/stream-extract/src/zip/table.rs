@@ -3,10 +3,11 @@
 //! Names are not kept: a 64-bit hash under a secret key stands for the name, so that memory grows with
 //! the number of entries and never with the length of names.
 
+use super::chunks::Chunks;
 use crate::error::{Class, Error, Result};
 
 /// One entry, as described by its local header and, after its bytes were copied, as measured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Record {
     /// Where its local header starts.
     pub(crate) offset: u64,
@@ -42,8 +43,8 @@ impl Marks {
 }
 
 const _: () = assert!(
-    size_of::<Record>() + 17 + size_of::<u32>() <= 64,
-    "with its slot in the set of names and its place in a parallel order, 64 bytes per entry"
+    size_of::<Record>() * 9 / 8 + 8 * 15 / 8 + size_of::<u32>() <= 64,
+    "with its name in the set of names and its place in a parallel order, 64 bytes per entry"
 );
 
 /// All flags but hints about the compressor, and the one that tells where the sizes are: those bytes
@@ -53,7 +54,8 @@ const COMPARED_FLAGS: u16 = !0b1110;
 /// The records of one archive, by offset.
 #[derive(Default)]
 pub(crate) struct Table {
-    records: Vec<Record>,
+    records: Chunks<Record>,
+    settled: usize,
     /// The central directory mostly lists entries in the order of the archive.
     next: usize,
 }
@@ -61,6 +63,7 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn clear(&mut self) {
         self.records.clear();
+        self.settled = 0;
         self.next = 0;
     }
 
@@ -74,8 +77,8 @@ impl Table {
     }
 
     pub(crate) fn sort(&mut self) {
-        if !self.records.is_sorted_by_key(|record| record.offset) {
-            self.records.sort_unstable_by_key(|record| record.offset);
+        if !self.records.iter().is_sorted_by_key(|record| record.offset) {
+            self.records.sort_by_key(|record| record.offset);
         }
     }
 
@@ -84,14 +87,24 @@ impl Table {
         let guess = self.next;
         let index = match self.records.get(guess) {
             Some(record) if record.offset == offset => guess,
-            _ => self.records.binary_search_by_key(&offset, |record| record.offset).ok()?,
+            _ => self.search(offset)?,
         };
         self.next = index + 1;
         Some(index)
     }
 
+    fn search(&self, offset: u64) -> Option<usize> {
+        let (mut low, mut high) = (0, self.records.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.get(middle).offset < offset { low = middle + 1 } else { high = middle }
+        }
+        self.records.get(low).filter(|record| record.offset == offset).map(|_| low)
+    }
+
+    /// The record at a position that `find` or `len` told.
     pub(crate) fn get(&self, index: usize) -> &Record {
-        &self.records[index]
+        self.records.get(index).expect("a position of the table")
     }
 
     /// Where the record behind the one at `index` must start, when the directory starts at `end`.
@@ -101,18 +114,19 @@ impl Table {
 
     /// Compares the second description of an entry with the first, exactly once.
     pub(crate) fn settle(&mut self, index: usize, other: &Record) -> Result<()> {
-        let record = &mut self.records[index];
+        let record = self.records.get_mut(index).expect("a position that `find` told");
         if record.marks.has(Marks::SETTLED) {
             let what = "two central directory entries describe one file";
             return Err(Error::new(Class::Corrupt, what));
         }
         record.marks = record.marks.with(Marks::SETTLED, true);
+        self.settled += 1;
         agree(record, other)
     }
 
     /// True when every entry was described twice.
     pub(crate) fn all_settled(&self) -> bool {
-        self.records.iter().all(|record| record.marks.has(Marks::SETTLED))
+        self.settled == self.records.len()
     }
 }
 

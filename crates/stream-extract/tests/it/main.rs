@@ -13,6 +13,7 @@ mod faults_of_tar;
 mod faults_of_zip;
 mod formats;
 mod fuzzed;
+mod hostile;
 mod made;
 mod mutations;
 mod partial;

@@ -17,12 +17,24 @@ const NEW_FILE: OFlags = OFlags::WRONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// The folder, and a handle of the folder that was used last: entries come grouped by folder.
+/// Handles of folders that stay open: deeper trees than real ones keep the outermost and the innermost.
+const OPEN_MAX: usize = 16;
+
+/// The folder, and handles on the way to the folder that was used last: entries come grouped by
+/// folder, so the next one is mostly the same or a neighbour.
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: OwnedFd,
-    last: Option<OwnedFd>,
+    open: Vec<Folder>,
+    /// The path of the last of `open`.
     last_path: String,
+}
+
+#[derive(Debug)]
+struct Folder {
+    handle: OwnedFd,
+    /// Its path is this many bytes of `last_path`.
+    end: usize,
 }
 
 /// Makes a folder that only its owner may enter.
@@ -35,7 +47,11 @@ impl Tree {
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         DirBuilder::new().create(path)?;
         let root = fs::open(path, OPEN_FOLDER, Mode::empty())?;
-        Ok(Self { root, last: None, last_path: String::new() })
+        Ok(Self::below(root))
+    }
+
+    fn below(root: OwnedFd) -> Self {
+        Self { root, open: Vec::with_capacity(OPEN_MAX), last_path: String::new() }
     }
 
     pub(crate) fn directory(&mut self, path: &str) -> io::Result<()> {
@@ -50,7 +66,7 @@ impl Tree {
 
     /// Another handle of the same tree.
     pub(crate) fn share(&self) -> io::Result<Self> {
-        Ok(Self { root: self.root.try_clone()?, last: None, last_path: String::new() })
+        Ok(Self::below(self.root.try_clone()?))
     }
 
     /// Makes a symbolic link with the text `target`.
@@ -87,56 +103,58 @@ impl Tree {
 
     /// A handle of the folder at `path`, which is made if it is missing.
     fn folder(&mut self, path: &str) -> io::Result<BorrowedFd<'_>> {
-        if self.last.is_none() || self.last_path != path {
-            let folder = match open_beneath(self.root.as_fd(), path) {
-                Err(rustix::io::Errno::NOENT) => make_all(self.root.as_fd(), path)?,
-                other => other?,
-            };
-            self.last = Some(folder);
-            self.last_path.clear();
-            self.last_path.push_str(path);
+        if self.last_path != path {
+            self.descend(path)?;
         }
-        Ok(self.last.as_ref().map_or(self.root.as_fd(), AsFd::as_fd))
+        Ok(self.last())
     }
-}
 
-/// Opens a folder in one call where the kernel can promise to stay inside.
-#[cfg(target_os = "linux")]
-fn open_beneath(root: BorrowedFd<'_>, path: &str) -> rustix::io::Result<OwnedFd> {
-    use rustix::fs::ResolveFlags;
-    let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    match fs::openat2(root, path, OPEN_FOLDER, Mode::empty(), inside) {
-        // Before Linux 5.6, or a sandbox that does not know the call.
-        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => walk(root, path),
-        other => other,
+    fn last(&self) -> BorrowedFd<'_> {
+        self.open.last().map_or(self.root.as_fd(), |folder| folder.handle.as_fd())
     }
-}
 
-#[cfg(not(target_os = "linux"))]
-fn open_beneath(root: BorrowedFd<'_>, path: &str) -> rustix::io::Result<OwnedFd> {
-    walk(root, path)
-}
-
-/// Opens a folder component by component, following no link.
-fn walk(root: BorrowedFd<'_>, path: &str) -> rustix::io::Result<OwnedFd> {
-    let mut folder = fs::openat(root, ".", OPEN_FOLDER, Mode::empty())?;
-    for component in path.split('/') {
-        folder = fs::openat(&folder, component, OPEN_FOLDER, Mode::empty())?;
+    /// Leaves folders that are not on the way to `path`, and enters or makes those that are.
+    fn descend(&mut self, path: &str) -> io::Result<()> {
+        let shared = shared_folders(&self.last_path, path);
+        while self.open.last().is_some_and(|folder| folder.end > shared) {
+            self.open.pop();
+        }
+        let entered = self.open.last().map_or(0, |folder| folder.end);
+        self.last_path.truncate(entered);
+        for component in path[entered..].split('/').filter(|component| !component.is_empty()) {
+            self.enter(component)?;
+        }
+        Ok(())
     }
-    Ok(folder)
-}
 
-/// Makes the missing components of a path and opens the last one.
-fn make_all(root: BorrowedFd<'_>, path: &str) -> io::Result<OwnedFd> {
-    let mut folder = fs::openat(root, ".", OPEN_FOLDER, Mode::empty())?;
-    for component in path.split('/') {
-        match fs::mkdirat(&folder, component, FOLDER_MODE) {
+    /// Enters a folder of the last one by a single name, following no link.
+    fn enter(&mut self, component: &str) -> io::Result<()> {
+        match fs::mkdirat(self.last(), component, FOLDER_MODE) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
-        folder = fs::openat(&folder, component, OPEN_FOLDER, Mode::empty())?;
+        let handle = fs::openat(self.last(), component, OPEN_FOLDER, Mode::empty())?;
+        if !self.last_path.is_empty() {
+            self.last_path.push('/');
+        }
+        self.last_path.push_str(component);
+        if self.open.len() == OPEN_MAX {
+            self.open.pop();
+        }
+        self.open.push(Folder { handle, end: self.last_path.len() });
+        Ok(())
     }
-    Ok(folder)
+}
+
+/// Bytes of the longest path that both start with and that ends with a whole component.
+fn shared_folders(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let ends = |path: &[u8]| path.get(same).is_none_or(|&byte| byte == b'/');
+    if ends(a) && ends(b) {
+        return same;
+    }
+    a[..same].iter().rposition(|&byte| byte == b'/').unwrap_or(0)
 }
 
 /// Renames `from` to `to` unless `to` exists.

@@ -1,6 +1,9 @@
 //! Allocations and time per archive: a fresh buffer for each file, one for each archive, one for each
 //! thread.
 //!
+//! `bench-buffers [--quick] [--data DIR] [--out DIR]` extracts anyio, sympy, numpy, torch and an
+//! environment of 14 packages; `--quick` leaves out the two with torch, which is 100 MB to fetch.
+//!
 //! The fresh buffers are not ours with a handicap: they are the `zip` crate's readers, each copied into
 //! a buffered writer, which is how extractors are commonly written. Everything goes to the same kind of
 //! folder in memory, in this process, under a counting allocator.
@@ -8,14 +11,18 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Cursor};
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Instant;
 
-use bench_util::{AllocStats, Comparison, Error, Paired, Place, Report, Settings, Table, Workdir};
+use bench_extract::Result;
+use bench_extract::archives::{ANYIO, NUMPY, SYMPY, TORCH, Wheel, wheel};
+use bench_util::{
+    AllocStats, Comparison, CountingAlloc, Error, Paired, Place, Report, Settings, Table, Workdir,
+};
 use stream_extract::{DirectorySink, Extractor, Policy, Scratch};
 
-use crate::ALLOCATOR;
-use crate::archives::{ANYIO, NUMPY, SYMPY, TORCH, Wheel, wheel};
-use crate::cases::Result;
+#[global_allocator]
+static ALLOCATOR: CountingAlloc = CountingAlloc::new();
 
 const FULL_BYTES: u64 = 4 << 30;
 
@@ -37,7 +44,17 @@ const ENVIRONMENT: [Wheel; 14] = [
     wheel("typing_extensions", "4.14.0"),
 ];
 
-pub(crate) fn run(settings: &Settings) -> std::result::Result<Report, Error> {
+fn main() -> ExitCode {
+    match Settings::from_args().and_then(|settings| run(&settings)) {
+        Ok(report) => report.exit_code(),
+        Err(error) => {
+            bench_extract::tell(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(settings: &Settings) -> std::result::Result<Report, Error> {
     let mut report = Report::new("buffers", "What does one buffer save over one for each file?");
     let mut table = Table::new(
         "Allocations of one extraction",
