@@ -239,7 +239,8 @@ impl Adopt<'_> {
         }
     }
 
-    /// Stamps the file and publishes it; puts its time back when that fails.
+    /// Stamps the file and publishes it; puts its time back when that fails. A file that is written to
+    /// meanwhile, or whose name another file took, is passed over.
     fn share(
         &mut self,
         dir: &Dir,
@@ -248,7 +249,11 @@ impl Adopt<'_> {
         seen: &Seen,
         wanted: Wanted,
     ) -> io::Result<()> {
-        self.store.stamp(file, &wanted.digest, wanted.executable)?;
+        let good = self.store.stamp_and_prove(file, &wanted.digest, wanted.executable)?;
+        if !good || dir.stat(name)?.inode != seen.inode {
+            self.report.skipped.busy += 1;
+            return set_back(file, seen, good);
+        }
         let tally = Tally::default();
         let contest = Contest::new(self.store, &tally, wanted, dir, name);
         match protocol::publish(&contest)? {
@@ -263,6 +268,15 @@ impl Adopt<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Undoes the stamp. A file that changed keeps the time of now, so that its change stays visible.
+fn set_back(file: &File, seen: &Seen, unchanged: bool) -> io::Result<()> {
+    if unchanged {
+        sys::set_modified(file, seen.modified)
+    } else {
+        file.set_modified(SystemTime::now())
     }
 }
 

@@ -5,19 +5,19 @@
 //! a folder tree and a link per file, and it survives tools that know nothing of manifests; a person
 //! can look into it.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::contest::Contest;
 use crate::destination::Destination;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::{self, ARCHIVE_FILES, ARCHIVE_MANIFEST};
 use crate::manifest;
 use crate::placed::{PlaceReport, Tally};
 use crate::protocol::{self, Published};
 use crate::store::{Inner, Store, make_folder};
+use crate::sys::gone_is_fine;
 use crate::tree::{Tree, TreeFile};
 
 /// A finished archive: a tree, and the links that keep its objects alive.
@@ -83,8 +83,8 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(self.inner.home_error("remove", &name, error)),
         }
-        let path = self.path().join(trash);
-        fs::remove_dir_all(&path).map_err(|error| Error::io("remove", path, error))?;
+        gone_is_fine(self.inner.home.remove_all(&trash))
+            .map_err(|error| self.inner.home_error("remove", &trash, error))?;
         Ok(true)
     }
 }
@@ -135,7 +135,7 @@ fn is_taken(error: &io::Error) -> bool {
 impl Drop for ArchiveBuilder {
     fn drop(&mut self) {
         // Gone already when it was committed; a sweep removes what is left.
-        fs::remove_dir_all(self.store.home.path().join(&self.stage)).unwrap_or(());
+        self.store.home.remove_all(&self.stage).unwrap_or(());
     }
 }
 

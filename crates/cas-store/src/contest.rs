@@ -88,9 +88,12 @@ impl<'a> Contest<'a> {
     /// Shards are made when their first object comes: 256 folders at once would be a third of the
     /// time of a first, small install.
     fn made_shard(&self) -> bool {
+        let (digest, fresh) = (&self.wanted.digest, &self.store.fresh);
         let made = make_folder(&self.store.objects, self.object.shard(), &self.store.options);
         if matches!(made, Ok(true)) {
-            self.store.fresh.made(&self.wanted.digest);
+            fresh.made(digest);
+        } else if fresh.is_unmade(digest) {
+            fresh.shared(digest);
         }
         made.is_ok()
     }
@@ -110,6 +113,9 @@ impl<'a> Contest<'a> {
 
 impl Calls for Contest<'_> {
     fn link(&self, from: Name, to: Name) -> io::Result<()> {
+        if to == Name::Object && self.store.fresh.is_unmade(&self.wanted.digest) {
+            self.made_shard();
+        }
         let mut linked = self.link_once(from, to);
         if to == Name::Object {
             let absent = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;

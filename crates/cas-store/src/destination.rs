@@ -1,5 +1,6 @@
 //! A folder that files are placed in: by link when the store has them, by writing when it has not.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,7 +20,7 @@ use crate::placed::{PlaceReport, Placed, Tally, Why};
 use crate::plan::{self, Means, MeansCell};
 use crate::protocol::{self, Calls, Hit, Name};
 use crate::store::{Inner, with_execute};
-use crate::sys::{self, Dir, FileKind, gone_is_fine};
+use crate::sys::{self, Dir, FileKind, gone_is_fine, is_absent};
 
 /// A folder to place files in, made by [`Store::destination`](crate::Store::destination).
 ///
@@ -154,19 +155,32 @@ impl Destination {
     pub fn create(&self, path: &str, executable: Executable) -> Result<StreamedFile> {
         self.prepare(path)?;
         let (file, written_as) = self.create_file(path, executable)?;
-        Ok(StreamedFile::new(self.clone(), file, path, written_as, executable))
+        Ok(StreamedFile::new(self.clone(), file, path, written_as.into_owned(), executable))
     }
 
     fn look_up(&self, path: &str, wanted: Wanted) -> Result<Lookup> {
         self.prepare(path)?;
-        if wanted.digest != Digest::EMPTY
-            && !self.shared.store.fresh.lacks(&wanted.digest, wanted.executable)
-            && let Some(placed) = self.try_place(path, wanted)?
-        {
+        if let Some(placed) = self.try_known(path, wanted)? {
             return Ok(Lookup::Found(self.tally.count(placed)));
         }
         let (file, written_as) = self.create_file(path, wanted.executable)?;
+        let written_as = written_as.into_owned();
         Ok(Lookup::Missing(NewFile::new(self.clone(), file, path, written_as, wanted)))
+    }
+
+    /// As [`try_place`](Self::try_place), for callers that have the bytes: whatever is wrong with the
+    /// store (a shard that is closed to us, a bad block), the file can still be written. What is wrong
+    /// with the destination shows again then.
+    fn try_known(&self, path: &str, wanted: Wanted) -> Result<Option<Placed>> {
+        if wanted.digest == Digest::EMPTY
+            || self.shared.store.fresh.lacks(&wanted.digest, wanted.executable)
+        {
+            return Ok(None);
+        }
+        match self.try_place(path, wanted) {
+            Err(error) if error.is_already_exists() => Err(error),
+            placed => Ok(placed.unwrap_or(None)),
+        }
     }
 
     /// Places the object if it is there and good.
@@ -233,7 +247,7 @@ impl Destination {
         let store = &self.shared.store;
         let object = ObjectName::new(&wanted.digest, wanted.executable);
         let mut from = match store.objects.open_file(object.as_str()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return self.set_aside_if_no_file(path, wanted, error),
             Ok(file) => file,
         };
@@ -328,7 +342,7 @@ impl Destination {
         let (mut file, written_as) = self.create_file(path, wanted.executable)?;
         let mut from = self.shared.dir.open_file(path).map_err(fail)?;
         let copied = copying::copy(&mut from, &mut file, Means::Copy).map_err(fail);
-        let new = NewFile::new(self.clone(), file, path, written_as, wanted);
+        let new = NewFile::new(self.clone(), file, path, written_as.into_owned(), wanted);
         if copied? != Copied::Hashed(wanted.digest) {
             return Err(fail(io::ErrorKind::InvalidData.into()));
         }
@@ -339,16 +353,16 @@ impl Destination {
 
     /// Checks the path and makes the folders above it, each once.
     pub(crate) fn prepare(&self, path: &str) -> Result<()> {
-        let parent = path::parent(path::checked(path)?);
-        if parent.is_empty() || self.knows(parent) {
-            return Ok(());
-        }
-        for folder in path::ancestors(path) {
-            if !self.knows(folder) {
-                self.make_folder(folder)?;
-            }
-        }
-        Ok(())
+        self.make_folders_above(path::checked(path)?)
+    }
+
+    /// Looks from the innermost outwards for one that is there: nearly always the first or the second.
+    pub(crate) fn make_folders_above(&self, path: &str) -> Result<()> {
+        let mut inner_first = path.rmatch_indices('/').map(|(at, _)| &path[..at]);
+        let known = inner_first.find(|folder| self.knows(folder)).map_or(0, str::len);
+        path::ancestors(path)
+            .filter(|folder| folder.len() > known)
+            .try_for_each(|folder| self.make_folder(folder))
     }
 
     /// Makes an empty folder, and those above it.
@@ -382,14 +396,14 @@ impl Destination {
     }
 
     /// The name a file is written under: its own, or one beside it that is renamed over it.
-    fn written_as(&self, path: &str) -> String {
+    fn written_as<'a>(&self, path: &'a str) -> Cow<'a, str> {
         if !self.replace {
-            return path.to_owned();
+            return path.into();
         }
         let name = self.shared.store.names.next();
         match path::parent(path) {
-            "" => name,
-            parent => format!("{parent}/{name}"),
+            "" => name.into(),
+            parent => format!("{parent}/{name}").into(),
         }
     }
 
@@ -405,7 +419,11 @@ impl Destination {
         renamed.and(unlinked).map_err(|error| self.fail("replace", path, error))
     }
 
-    pub(crate) fn create_file(&self, path: &str, executable: Executable) -> Result<(File, String)> {
+    pub(crate) fn create_file<'a>(
+        &self,
+        path: &'a str,
+        executable: Executable,
+    ) -> Result<(File, Cow<'a, str>)> {
         let written_as = self.written_as(path);
         let mode = match self.shared.means_in {
             Means::Hardlink => self.shared.store.config.mode(executable),

@@ -26,6 +26,9 @@ pub(crate) const TEMPORARY: &str = "tmp";
 /// Held by a sweep, only against another sweep.
 pub(crate) const SWEEP_LOCK: &str = "sweep.lock";
 
+/// The folders beside [`OBJECTS`].
+pub(crate) const FOLDERS: [&str; 4] = [TREES, ARCHIVES, QUARANTINE, TEMPORARY];
+
 /// Every name, in the order of the document's table.
 #[cfg(test)]
 const ENTRIES: [&str; 9] =
@@ -45,8 +48,8 @@ pub(crate) const ARCHIVE_FILES: &str = "files";
 pub(crate) const SHARDS: usize = 256;
 
 /// `00` to `ff`.
-pub(crate) fn shard(index: usize) -> String {
-    format!("{index:02x}")
+pub(crate) fn shards() -> impl Iterator<Item = String> {
+    (0..SHARDS).map(|index| format!("{index:02x}"))
 }
 
 /// An object's path under [`OBJECTS`]: `ab/cdef...`, with `x` at the end of an executable.

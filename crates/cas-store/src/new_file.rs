@@ -16,6 +16,7 @@ use crate::layout::ObjectName;
 use crate::placed::{Placed, Why};
 use crate::plan::Means;
 use crate::protocol::{self, Published};
+use crate::store::Inner;
 use crate::sys::gone_is_fine;
 
 /// A new, empty file at the destination, for bytes whose digest is known.
@@ -221,8 +222,7 @@ impl Publish {
 
     fn copy_in(&self, means: Means) -> io::Result<Placed> {
         let Destination { shared, tally, .. } = &self.target.destination;
-        let object = ObjectName::new(&self.wanted.digest, self.wanted.executable);
-        if shared.store.objects.stat(object.as_str()).is_ok() {
+        if self.is_known(&shared.store) {
             return Ok(Placed::WroteAndPublished);
         }
         let name = shared.store.temporary();
@@ -235,6 +235,14 @@ impl Publish {
             Published::Private(error) => refused(&error),
             _ => Placed::WroteAndPublished,
         })
+    }
+
+    /// True when the object is there and looks like itself; publishing sets aside one that does not.
+    fn is_known(&self, store: &Inner) -> bool {
+        let Wanted { digest, executable, size } = self.wanted;
+        let object = ObjectName::new(&digest, executable);
+        let seen = store.objects.stat(object.as_str());
+        seen.is_ok_and(|seen| store.looks_like(&seen, &digest, executable, size))
     }
 
     fn copy_to(&self, name: &str, means: Means) -> io::Result<()> {

@@ -14,7 +14,7 @@ use crate::placed::{PlaceReport, Placed, Tally, Why};
 use crate::plan::Means;
 use crate::protocol;
 use crate::store::Inner;
-use crate::sys::{self, gone_is_fine};
+use crate::sys::{self, gone_is_fine, is_absent};
 use crate::tree::{Tree, TreeFile};
 
 /// A share of a tree, for one of several threads: made by [`Tree::parts`].
@@ -138,8 +138,14 @@ impl TreePart<'_> {
         counting: &Destination,
         restore: &Restore<'_>,
     ) -> Result<Vec<Missing>> {
-        let mut missing = Vec::new();
+        let (mut missing, mut folder) = (Vec::new(), "");
         for file in self.files {
+            // Files are sorted: most lie in the folder of the one before.
+            let parent = path::parent(&file.path);
+            if parent != folder {
+                counting.make_folders_above(&file.path)?;
+                folder = parent;
+            }
             if !counting.place_file(file, restore)? {
                 missing.push(file.as_missing());
             }
@@ -168,9 +174,9 @@ impl Destination {
         Self { tally: Tally::default().into(), ..self.clone() }
     }
 
-    /// Places one file of a tree; false when its object is gone.
+    /// Places one file of a tree, whose path was checked when the tree was made; false when its object
+    /// is gone.
     fn place_file(&self, file: &TreeFile, restore: &Restore<'_>) -> Result<bool> {
-        self.prepare(&file.path)?;
         if file.size == 0 {
             self.create_empty(&file.path, file.executable)?;
             return Ok(true);
@@ -204,7 +210,7 @@ impl Inner {
             return Ok(false);
         }
         let from = match self.objects.open_file(other.as_str()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) if is_absent(&error) => return Ok(false),
             opened => opened.map_err(|error| self.object_error("open", &other, error))?,
         };
         self.add_copy(tally, from, wanted).map_err(|error| self.object_error("copy", &other, error))

@@ -31,7 +31,7 @@
 
 use std::io;
 
-use crate::sys::{LinkFailure, Seen, gone_is_fine, link_failure, there_is_fine};
+use crate::sys::{FileKind, LinkFailure, Seen, gone_is_fine, link_failure, there_is_fine};
 
 /// The files that one protocol run can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -164,7 +164,17 @@ fn join(calls: &impl Calls) -> io::Result<Option<Published>> {
     match link_checked(calls, Name::Scratch)? {
         Hit::Missing => Ok(None),
         Hit::Crowded => roll_over(calls).map(Some),
-        Hit::Refused(error) => Ok(Some(Published::Private(error))),
+        Hit::Refused(error) => {
+            let seen = match calls.stat(Name::Object) {
+                Err(gone) if gone.kind() == io::ErrorKind::NotFound => return Ok(None),
+                seen => seen?,
+            };
+            if seen.kind == FileKind::Regular {
+                return Ok(Some(Published::Private(error)));
+            }
+            // A folder cannot be linked, and is no object.
+            set_aside(calls, &seen).map(|()| None)
+        }
         Hit::Linked => {
             let renamed = calls.rename(Name::Scratch, Name::Dest);
             // Still there when both names were one inode, or when the rename failed.

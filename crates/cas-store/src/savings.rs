@@ -68,14 +68,14 @@ struct Content {
 }
 
 impl Savings {
-    /// Counts one file.
+    /// Counts one file. A manifest may state any size, so sums stop at the largest number.
     pub fn add(&mut self, path: &str, digest: Digest, executable: Executable, size: u64) {
         let content = self.contents.entry((digest, executable)).or_default();
         content.size = size;
         content.files += 1;
         content.native_files += u64::from(executable.into() || is_native_library(path));
         self.files += 1;
-        self.bytes += size;
+        self.bytes = self.bytes.saturating_add(size);
     }
 
     /// All files counted.
@@ -115,8 +115,9 @@ impl SavingsRow {
             Selection::NonEmpty if content.size == 0 => 0,
             _ => content.files,
         };
+        let saved = content.size.saturating_mul(files.saturating_sub(1));
         Self {
-            saved_bytes: self.saved_bytes + content.size * files.saturating_sub(1),
+            saved_bytes: self.saved_bytes.saturating_add(saved),
             files: self.files + files,
             objects: self.objects + files.min(1),
             most_links: self.most_links.max(files),

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use crate::digest::Executable;
 use crate::error::Result;
-use crate::layout;
+use crate::layout::{self, ObjectName};
 use crate::store::Store;
-use crate::walk;
+use crate::sys::Seen;
 
 /// What a store holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,26 +39,36 @@ impl Store {
     ///
     /// An I/O error.
     pub fn stats(&self) -> Result<StoreStats> {
-        let home = self.path();
         let mut stats = StoreStats {
             trees: self.inner.tree_names()?.len() as u64,
-            quarantined: walk::names(&home.join(layout::QUARANTINE))?.len() as u64,
+            quarantined: self.inner.names_in(layout::QUARANTINE)?.len() as u64,
             ..StoreStats::default()
         };
         let mut inodes = HashSet::new();
-        walk::files(&home.join(layout::OBJECTS), |path, seen| {
-            let name = path.file_name().unwrap_or_default();
-            stats.objects += 1;
-            stats.executables += u64::from(name.as_encoded_bytes().ends_with(b"x"));
-            stats.most_links = stats.most_links.max(seen.links);
-            if inodes.insert(seen.inode) {
-                stats.bytes += seen.size;
-                stats.disk_bytes += seen.disk_bytes;
-                stats.unlinked += u64::from(seen.links == 1);
-                stats.shared_bytes += seen.size * seen.links.saturating_sub(2);
+        for shard in layout::shards() {
+            for (digest, executable) in self.inner.objects_in(&shard)? {
+                let name = ObjectName::new(&digest, executable);
+                // Swept meanwhile, when it cannot be looked at.
+                let Ok(seen) = self.inner.objects.stat(name.as_str()) else { continue };
+                stats.count(&seen, executable, inodes.insert(seen.inode));
             }
-            Ok(())
-        })?;
+        }
         Ok(stats)
+    }
+}
+
+impl StoreStats {
+    /// Sizes may be anything: a sparse file that somebody put there is as long as it likes.
+    fn count(&mut self, seen: &Seen, executable: Executable, is_new: bool) {
+        self.objects += 1;
+        self.executables += u64::from(executable == Executable::Yes);
+        self.most_links = self.most_links.max(seen.links);
+        if is_new {
+            let shared = seen.size.saturating_mul(seen.links.saturating_sub(2));
+            self.bytes = self.bytes.saturating_add(seen.size);
+            self.disk_bytes = self.disk_bytes.saturating_add(seen.disk_bytes);
+            self.unlinked += u64::from(seen.links == 1);
+            self.shared_bytes = self.shared_bytes.saturating_add(shared);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! A store's folders: made once, checked on every opening, refused when newer.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +14,9 @@ use crate::fresh::FreshShards;
 use crate::layout::{self, ObjectName};
 use crate::options::{Access, Options, Protection, Sharing};
 use crate::plan::Plans;
-use crate::sys::{self, Dir, LinkFailure, Seen, UniqueNames, gone_is_fine, there_is_fine};
+use crate::sys::{
+    self, Dir, LinkFailure, Seen, UniqueNames, gone_is_fine, is_absent, link_failure, there_is_fine,
+};
 
 /// A content-addressed store of files in a folder.
 ///
@@ -76,16 +78,17 @@ impl Store {
     /// [`is_not_found`](Error::is_not_found) when it is to be read only and is not there.
     pub fn open(root: impl AsRef<Path>, options: Options) -> Result<Self> {
         let home = root.as_ref().join(layout::VERSION);
+        let fresh = FreshShards::new();
         let config = match read_config(&home)? {
             Some(config) => config,
-            None if options.access == Access::ReadWrite => create(root.as_ref(), &options)?,
+            None if options.access == Access::ReadWrite => create(root.as_ref(), &options, &fresh)?,
             None => {
                 let absent = io::ErrorKind::NotFound.into();
                 return Err(Error::io("open the store", root.as_ref(), absent));
             }
         };
         admit(&config, &options, &home)?;
-        Ok(Self { inner: Arc::new(Inner::new(&home, config, options)?) })
+        Ok(Self { inner: Arc::new(Inner::new(&home, config, options, fresh)?) })
     }
 
     /// The folder that this version of the store lives in.
@@ -127,17 +130,22 @@ impl Store {
 }
 
 impl Inner {
-    fn new(home: &Path, config: Config, options: Options) -> Result<Self> {
-        let open = |path: &Path| Dir::open(path).map_err(|error| Error::io("open", path, error));
-        let objects = open(&home.join(layout::OBJECTS))?;
+    fn new(home: &Path, config: Config, options: Options, fresh: FreshShards) -> Result<Self> {
+        let home = Dir::open(home).map_err(|error| Error::io("open", home, error))?;
+        let fail = |name: &str, error| Error::io("open", home.path().join(name), error);
+        let objects =
+            home.open_folder(layout::OBJECTS).map_err(|error| fail(layout::OBJECTS, error))?;
+        for name in layout::FOLDERS {
+            check_folder(&home, name).map_err(|error| fail(name, error))?;
+        }
         Ok(Self {
-            home: open(home)?,
+            home,
             is_overlay: sys::is_overlay(&objects),
             objects,
             options,
             config,
             plans: Plans::default(),
-            fresh: FreshShards::new(),
+            fresh,
             names: UniqueNames::new(),
             owner: sys::current_owner(),
         })
@@ -176,6 +184,43 @@ impl Inner {
         sys::set_modified(file, fingerprint::of(digest, seen.size))
     }
 
+    /// Like [`stamp`](Self::stamp), for a file that others may be writing to: true when it still has
+    /// the bytes of `digest`.
+    ///
+    /// Hashed after the stamp: a write before it is seen by the hash, and one after it changes the
+    /// time. A stamp after the hash could cover up what was written between the two.
+    pub(crate) fn stamp_and_prove(
+        &self,
+        file: &fs::File,
+        digest: &Digest,
+        executable: Executable,
+    ) -> io::Result<bool> {
+        self.stamp(file, digest, executable)?;
+        let mut reader = file;
+        reader.seek(SeekFrom::Start(0))?;
+        Ok(Digest::of_reader(reader)?.0 == *digest)
+    }
+
+    /// The names in one of the store's folders, which must be one; none when it is not there.
+    pub(crate) fn names_in(&self, folder: &str) -> Result<Vec<String>> {
+        match self.home.open_folder(folder).and_then(|folder| folder.names()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            named => named.map_err(|error| self.home_error("list", folder, error)),
+        }
+    }
+
+    /// The objects of a shard. One that is not there, or is no folder, has none.
+    pub(crate) fn objects_in(&self, shard: &str) -> Result<Vec<(Digest, Executable)>> {
+        let is_none = |error| is_absent(error) || link_failure(error) == LinkFailure::Missing;
+        let names = match self.objects.open_folder(shard).and_then(|folder| folder.names()) {
+            Err(error) if is_none(&error) => return Ok(Vec::new()),
+            named => named,
+        };
+        let names =
+            names.map_err(|error| Error::io("list", self.objects.path().join(shard), error))?;
+        Ok(names.iter().filter_map(|name| layout::parse_object(shard, name)).collect())
+    }
+
     pub(crate) fn is_read_only(&self) -> bool {
         self.options.access == Access::ReadOnly
     }
@@ -201,13 +246,18 @@ impl Inner {
     }
 }
 
+/// What is longer is no config.
+const CONFIG_BYTES_MAX: u64 = 1 << 16;
+
 fn read_config(home: &Path) -> Result<Option<Config>> {
     let path = home.join(layout::CONFIG);
-    let text = match fs::read(&path) {
-        Ok(bytes) => bytes,
+    let mut text = Vec::new();
+    let read = |file: fs::File| file.take(CONFIG_BYTES_MAX).read_to_end(&mut text);
+    match Dir::open(home).and_then(|dir| dir.open_file(layout::CONFIG)).and_then(read) {
+        Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("read", path, error)),
-    };
+    }
     let text = str::from_utf8(&text).map_err(|_| Error::corrupt(&path, 1, "not text"))?;
     Config::decode(text).map(Some).map_err(|what| Error::corrupt(path, 1, what))
 }
@@ -230,10 +280,18 @@ fn admit(config: &Config, options: &Options, home: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A symbolic link in place of a folder would have a sweep remove files elsewhere.
+fn check_folder(home: &Dir, name: &str) -> io::Result<()> {
+    match home.stat(name) {
+        Ok(seen) if seen.kind != sys::FileKind::Folder => Err(io::ErrorKind::NotADirectory.into()),
+        seen => gone_is_fine(seen.map(drop)),
+    }
+}
+
 /// Makes every folder, then the config: a store without config is one that is being made.
-fn create(root: &Path, options: &Options) -> Result<Config> {
+fn create(root: &Path, options: &Options, fresh: &FreshShards) -> Result<Config> {
     let home = root.join(layout::VERSION);
-    make_folders(root, &home, options)
+    make_folders(root, &home, options, fresh)
         .map_err(|error| Error::io("create the store", root, error))?;
     let dir = Dir::open(&home).map_err(|error| Error::io("open", &home, error))?;
     let config = learn_config(&dir, options).map_err(|error| Error::io("probe", &home, error))?;
@@ -242,20 +300,27 @@ fn create(root: &Path, options: &Options) -> Result<Config> {
     read_config(&home)?.ok_or_else(|| Error::corrupt(home, 1, "the config vanished"))
 }
 
-fn make_folders(root: &Path, home: &Path, options: &Options) -> io::Result<()> {
+fn make_folders(
+    root: &Path,
+    home: &Path,
+    options: &Options,
+    fresh: &FreshShards,
+) -> io::Result<()> {
     fs::create_dir_all(root)?;
-    let tag = root.join(layout::CACHE_TAG);
-    if !tag.try_exists()? {
-        fs::write(tag, layout::CACHE_TAG_TEXT)?;
-    }
+    there_is_fine(make_tag(&Dir::open(root)?))?;
     there_is_fine(fs::create_dir(home))?;
     let dir = Dir::open(home)?;
-    for name in
-        [layout::OBJECTS, layout::TREES, layout::ARCHIVES, layout::QUARANTINE, layout::TEMPORARY]
-    {
+    for name in layout::FOLDERS {
         make_folder(&dir, name, options)?;
     }
+    if make_folder(&dir, layout::OBJECTS, options)? {
+        fresh.all_unmade();
+    }
     Ok(())
+}
+
+fn make_tag(root: &Dir) -> io::Result<()> {
+    root.create_new(layout::CACHE_TAG, 0o666)?.write_all(layout::CACHE_TAG_TEXT.as_bytes())
 }
 
 /// Makes a folder with the store's modes; false when it was there.
@@ -318,7 +383,7 @@ fn install_config(home: &Dir, config: &Config) -> io::Result<()> {
     drop(file);
     let named = written.and_then(|()| match home.link(&name, home, layout::CONFIG) {
         // File systems without hard links: the last creator decides, which is as good.
-        Err(error) if sys::link_failure(&error) == LinkFailure::Refused => {
+        Err(error) if link_failure(&error) == LinkFailure::Refused => {
             home.rename(&name, home, layout::CONFIG)
         }
         other => there_is_fine(other),

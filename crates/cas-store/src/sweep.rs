@@ -9,8 +9,8 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
+use std::io;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::contest::{Contest, Wanted};
@@ -20,9 +20,8 @@ use crate::layout::{self, ObjectName};
 use crate::placed::Tally;
 use crate::protocol::{self, Retired};
 use crate::store::{Inner, Store};
-use crate::sys::{self, FileKind, Seen, gone_is_fine};
-use crate::walk;
-use crate::watch::{Progress, Watch};
+use crate::sys::{Inode, Seen, gone_is_fine};
+use crate::watch::{Count, Progress, Watch};
 
 /// What a sweep may remove.
 ///
@@ -140,8 +139,14 @@ type Id = (Digest, Executable);
 struct Root {
     /// The manifest, relative to the store's folder.
     name: String,
-    used_s: i64,
+    seen: Seen,
     objects: HashSet<Id>,
+}
+
+impl Root {
+    fn used_s(&self) -> i64 {
+        self.seen.modified.seconds
+    }
 }
 
 impl Store {
@@ -154,15 +159,19 @@ impl Store {
     /// [`is_locked`](Error::is_locked) when another sweep runs, or an I/O error.
     pub fn sweep(&self, options: SweepOptions) -> Result<SweepReport> {
         let _lock = self.inner.lock_sweep()?;
-        let sweep = Sweep {
-            store: &self.inner,
-            options,
-            report: SweepReport::default(),
-            now_s: now_s(),
-            known: HashSet::new(),
-            needed: HashMap::new(),
-        };
-        sweep.run()
+        Sweep::new(&self.inner, options).run(&ON_ONE_THREAD)
+    }
+
+    /// The same on the threads of the current rayon pool: objects are looked at and removed shard by
+    /// shard.
+    ///
+    /// # Errors
+    ///
+    /// As [`sweep`](Self::sweep).
+    #[cfg(feature = "rayon")]
+    pub fn sweep_parallel(&self, options: SweepOptions) -> Result<SweepReport> {
+        let _lock = self.inner.lock_sweep()?;
+        Sweep::new(&self.inner, options).run(&ON_THE_POOL)
     }
 }
 
@@ -170,11 +179,11 @@ impl Inner {
     /// Held until dropped. File systems that cannot lock are swept without: two sweeps only waste
     /// each other's time.
     fn lock_sweep(&self) -> Result<File> {
-        let path = self.home.path().join(layout::SWEEP_LOCK);
-        let open = File::options().create(true).truncate(false).write(true).open(&path);
-        let file = open.map_err(|error| Error::io("open", &path, error))?;
+        let name = layout::SWEEP_LOCK;
+        let open = self.home.open_lock(name);
+        let file = open.map_err(|error| self.home_error("open", name, error))?;
         match file.try_lock() {
-            Err(fs::TryLockError::WouldBlock) => Err(Error::locked(path)),
+            Err(fs::TryLockError::WouldBlock) => Err(Error::locked(self.home.path().join(name))),
             Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(file),
         }
     }
@@ -190,29 +199,75 @@ struct Sweep<'a> {
     options: SweepOptions,
     report: SweepReport,
     now_s: i64,
-    /// Manifests read so far.
-    known: HashSet<String>,
+    /// Manifests read so far; one that was replaced is another file.
+    known: HashSet<(String, Inode)>,
     /// How many trees need each object.
     needed: HashMap<Id, u64>,
+    count: Count,
 }
 
 /// An object and its stat.
 type Found = (Id, Seen);
 
-impl Sweep<'_> {
-    fn run(mut self) -> Result<SweepReport> {
+fn each_inode_once(shards: Vec<Vec<Found>>) -> Vec<Found> {
+    let mut inodes = HashSet::new();
+    shards.into_iter().flatten().filter(|(_, seen)| inodes.insert(seen.inode)).collect()
+}
+
+/// How the two long loops of a sweep run.
+struct Loops {
+    /// Looks at every shard.
+    scan: fn(&Sweep<'_>) -> Result<Vec<Vec<Found>>>,
+    /// Removes objects.
+    retire: fn(&Sweep<'_>, &[Found]) -> Result<Vec<Retired>>,
+}
+
+const ON_ONE_THREAD: Loops = Loops {
+    scan: |sweep| layout::shards().map(|shard| sweep.scan_shard(&shard)).collect(),
+    retire: |sweep, found| found.iter().map(|(id, _)| sweep.retire(*id)).collect(),
+};
+
+#[cfg(feature = "rayon")]
+const ON_THE_POOL: Loops = Loops {
+    scan: |sweep| {
+        use rayon::prelude::*;
+        let shards: Vec<String> = layout::shards().collect();
+        shards.par_iter().map(|shard| sweep.scan_shard(shard)).collect()
+    },
+    retire: |sweep, found| {
+        use rayon::prelude::*;
+        found.par_iter().map(|(id, _)| sweep.retire(*id)).collect()
+    },
+};
+
+impl<'a> Sweep<'a> {
+    fn new(store: &'a Inner, options: SweepOptions) -> Self {
+        Self {
+            store,
+            options,
+            report: SweepReport::default(),
+            now_s: now_s(),
+            known: HashSet::new(),
+            needed: HashMap::new(),
+            count: Count::default(),
+        }
+    }
+
+    fn run(mut self, loops: &Loops) -> Result<SweepReport> {
         let roots = self.read_roots()?;
         let roots = self.forget_old(roots)?;
-        let found = self.scan()?;
+        let found = each_inode_once((loops.scan)(&self)?);
         self.forget_for_budget(roots, &found)?;
         // Trees that were written during the scan.
         self.read_roots()?;
-        for (id, seen) in found {
-            if self.may_go(id, &seen) {
-                self.remove(id, &seen)?;
-            } else {
-                self.keep(&seen);
-            }
+        let (going, kept): (Vec<Found>, Vec<Found>) =
+            found.into_iter().partition(|(id, seen)| self.may_go(*id, seen));
+        for (_, seen) in kept {
+            self.keep(&seen);
+        }
+        let retired = (loops.retire)(&self, &going)?;
+        for ((_, seen), retired) in going.iter().zip(retired) {
+            self.note(seen, retired);
         }
         self.reap_temporaries()?;
         self.reap_quarantine()?;
@@ -236,8 +291,9 @@ impl Sweep<'_> {
     fn read_roots(&mut self) -> Result<Vec<Root>> {
         let mut roots = Vec::new();
         for name in self.store.tree_names()? {
-            if self.known.insert(name.clone()) {
-                roots.extend(self.read_root(name)?);
+            let Ok(seen) = self.store.home.stat(&name) else { continue };
+            if self.known.insert((name.clone(), seen.inode)) {
+                roots.extend(self.read_root(name, seen)?);
             }
         }
         for id in roots.iter().flat_map(|root: &Root| &root.objects) {
@@ -247,12 +303,11 @@ impl Sweep<'_> {
         Ok(roots)
     }
 
-    fn read_root(&mut self, name: String) -> Result<Option<Root>> {
-        let Ok(seen) = self.store.home.stat(&name) else { return Ok(None) };
+    fn read_root(&mut self, name: String, seen: Seen) -> Result<Option<Root>> {
         match self.store.read_tree(&name) {
             Ok(read) => Ok(read.map(|(_, tree)| Root {
                 name,
-                used_s: seen.modified.seconds,
+                seen,
                 objects: tree.files().iter().map(|file| (file.digest, file.executable)).collect(),
             })),
             Err(error) if error.is_corrupt() => {
@@ -266,13 +321,18 @@ impl Sweep<'_> {
     /// Forgets the roots that were not used for too long; returns the others.
     fn forget_old(&mut self, roots: Vec<Root>) -> Result<Vec<Root>> {
         let Some(age) = self.options.unused_for else { return Ok(roots) };
-        let (old, kept) = roots.into_iter().partition(|root| self.is_before(root.used_s, age));
+        let (old, kept) = roots.into_iter().partition(|root| self.is_before(root.used_s(), age));
         let old: Vec<Root> = old;
         old.iter().try_for_each(|root| self.forget(root))?;
         Ok(kept)
     }
 
+    /// Forgets a root, unless it was placed or replaced since it was read.
     fn forget(&mut self, root: &Root) -> Result<()> {
+        let seen = self.store.home.stat(&root.name);
+        if seen.is_ok_and(|seen| seen != root.seen) {
+            return Ok(());
+        }
         for id in &root.objects {
             if let Entry::Occupied(mut count) = self.needed.entry(*id) {
                 *count.get_mut() -= 1;
@@ -296,7 +356,7 @@ impl Sweep<'_> {
         let sizes: HashMap<Id, &Seen> = found.iter().map(|(id, seen)| (*id, seen)).collect();
         let kept = found.iter().filter(|(id, seen)| !self.may_go(*id, seen));
         let mut bytes: u64 = kept.map(|(_, seen)| seen.disk_bytes).sum();
-        roots.sort_by_key(|root| root.used_s);
+        roots.sort_by_key(Root::used_s);
         for root in roots {
             if bytes <= most_bytes {
                 break;
@@ -309,22 +369,13 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// Every object, each inode once.
-    fn scan(&self) -> Result<Vec<Found>> {
-        let (mut found, mut inodes) = (Vec::new(), HashSet::new());
-        for shard in 0..layout::SHARDS {
-            let shard = layout::shard(shard);
-            for name in walk::names(&self.store.objects.path().join(&shard))? {
-                let Some(id) = layout::parse_object(&shard, &name) else { continue };
-                let Ok(seen) = self.store.objects.stat(&format!("{shard}/{name}")) else {
-                    continue;
-                };
-                if inodes.insert(seen.inode) {
-                    found.push((id, seen));
-                }
-                let files = inodes.len() as u64;
-                self.options.watch.tell(Progress { files, bytes: 0 })?;
-            }
+    fn scan_shard(&self, shard: &str) -> Result<Vec<Found>> {
+        let mut found = Vec::new();
+        for id in self.store.objects_in(shard)? {
+            let name = ObjectName::new(&id.0, id.1);
+            let Ok(seen) = self.store.objects.stat(name.as_str()) else { continue };
+            found.push((id, seen));
+            self.options.watch.tell(self.count.add(0))?;
         }
         Ok(found)
     }
@@ -334,8 +385,8 @@ impl Sweep<'_> {
         self.report.bytes_kept += seen.disk_bytes;
     }
 
-    fn remove(&mut self, id: Id, seen: &Seen) -> Result<()> {
-        match self.retire(id)? {
+    fn note(&mut self, seen: &Seen, retired: Retired) {
+        match retired {
             Retired::Removed => {
                 self.report.objects_removed += 1;
                 self.report.bytes_removed += seen.disk_bytes;
@@ -346,7 +397,6 @@ impl Sweep<'_> {
             }
             Retired::Gone => {}
         }
-        Ok(())
     }
 
     fn retire(&self, (digest, executable): Id) -> Result<Retired> {
@@ -362,37 +412,34 @@ impl Sweep<'_> {
 
     /// Removes files of processes that died, and of sweeps that were killed in the middle.
     fn reap_temporaries(&mut self) -> Result<()> {
-        for (path, seen) in self.old_entries(layout::TEMPORARY, self.options.unfinished_for)? {
-            self.report.temporaries_removed += 1;
-            if !self.options.dry_run {
-                remove(&path, seen.kind == FileKind::Folder)?;
-            }
-        }
+        self.report.temporaries_removed +=
+            self.reap(layout::TEMPORARY, self.options.unfinished_for)?;
         Ok(())
     }
 
     fn reap_quarantine(&mut self) -> Result<()> {
-        for (path, seen) in self.old_entries(layout::QUARANTINE, self.options.quarantine_for)? {
-            self.report.quarantined_removed += 1;
-            if !self.options.dry_run {
-                remove(&path, seen.kind == FileKind::Folder)?;
-            }
-        }
+        self.report.quarantined_removed +=
+            self.reap(layout::QUARANTINE, self.options.quarantine_for)?;
         Ok(())
     }
 
-    fn old_entries(&self, folder: &str, age: Duration) -> Result<Vec<(PathBuf, Seen)>> {
-        let folder = self.store.home.path().join(folder);
-        let entry = |name: String| {
-            let path = folder.join(name);
-            let seen = sys::stat_path(&path).ok()?;
-            self.is_old(&seen, age).then_some((path, seen))
+    /// Removes what is old in `folder`, through one handle: a link put in the folder's place while we
+    /// look must not lead the removal elsewhere.
+    fn reap(&self, folder: &str, age: Duration) -> Result<u64> {
+        let fail = |error| self.store.home_error("clear", folder, error);
+        let dir = match self.store.home.open_folder(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            opened => opened.map_err(fail)?,
         };
-        Ok(walk::names(&folder)?.into_iter().filter_map(entry).collect())
+        let mut reaped = 0;
+        for name in dir.names().map_err(fail)? {
+            if dir.stat(&name).is_ok_and(|seen| self.is_old(&seen, age)) {
+                reaped += 1;
+                if !self.options.dry_run {
+                    gone_is_fine(dir.remove_all(&name)).map_err(fail)?;
+                }
+            }
+        }
+        Ok(reaped)
     }
-}
-
-fn remove(path: &Path, is_folder: bool) -> Result<()> {
-    let removed = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    gone_is_fine(removed).map_err(|error| Error::io("remove", path, error))
 }

@@ -1,5 +1,6 @@
 //! The store's manifests: written whole under a temporary name, then renamed.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 
 use crate::error::{Error, Result};
@@ -10,7 +11,9 @@ use crate::path;
 use crate::store::{Inner, Store};
 use crate::sys::gone_is_fine;
 use crate::tree::Tree;
-use crate::walk;
+
+/// More than a manifest of ten million files; what is longer is cut, and its checksum does not match.
+const MANIFEST_BYTES_MAX: u64 = 1 << 30;
 
 impl Store {
     /// Writes the manifest of `tree` under `key`, replacing an older one: the files' objects are kept
@@ -88,7 +91,7 @@ fn tree_path(key: &str) -> String {
 impl Inner {
     /// The paths of all manifests, relative to the store's folder.
     pub(crate) fn tree_names(&self) -> Result<Vec<String>> {
-        let mut names = walk::names(&self.home.path().join(layout::TREES))?;
+        let mut names = self.names_in(layout::TREES)?;
         names.retain(|name| name.ends_with(layout::TREE_SUFFIX));
         Ok(names.iter().map(|name| format!("{}/{name}", layout::TREES)).collect())
     }
@@ -96,7 +99,8 @@ impl Inner {
     /// The key and the tree of the manifest at `name`; `None` when it is not there.
     pub(crate) fn read_tree(&self, name: &str) -> Result<Option<(String, Tree)>> {
         let mut bytes = Vec::new();
-        match self.home.open_file(name).and_then(|mut file| file.read_to_end(&mut bytes)) {
+        let read = |file: File| file.take(MANIFEST_BYTES_MAX).read_to_end(&mut bytes);
+        match self.home.open_file(name).and_then(read) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(self.home_error("read", name, error)),

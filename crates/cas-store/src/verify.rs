@@ -17,7 +17,7 @@ use crate::protocol;
 use crate::store::{Inner, Store};
 use crate::sys::{self, Seen};
 use crate::walk;
-use crate::watch::{Progress, Watch};
+use crate::watch::{Count, Progress, Watch};
 
 /// How closely objects are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,6 +80,16 @@ pub struct VerifyReport {
     pub damaged: Vec<Damage>,
 }
 
+impl VerifyReport {
+    fn with(mut self, shard: Self) -> Self {
+        self.objects += shard.objects;
+        self.bytes_read += shard.bytes_read;
+        self.restamped += shard.restamped;
+        self.damaged.extend(shard.damaged);
+        self
+    }
+}
+
 /// An object with wrong bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -128,11 +138,31 @@ impl Store {
     /// # Errors
     ///
     /// [`is_cancelled`](Error::is_cancelled) when the watcher stopped it, or an I/O error.
+    #[expect(clippy::needless_pass_by_value, reason = "options are made for one call")]
     pub fn verify(&self, options: VerifyOptions) -> Result<VerifyReport> {
         let known = Surroundings::look(&self.inner, &options)?;
-        let tally = Tally::default();
-        let report = VerifyReport::default();
-        Verify { store: &self.inner, options, known, tally, report }.run()
+        let verify = Verify::new(&self.inner, &options, &known);
+        layout::shards().try_fold(VerifyReport::default(), |report, shard| {
+            Ok(report.with(verify.shard(&shard)?))
+        })
+    }
+
+    /// The same on the threads of the current rayon pool, shard by shard.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Self::verify).
+    #[cfg(feature = "rayon")]
+    #[expect(clippy::needless_pass_by_value, reason = "options are made for one call")]
+    pub fn verify_parallel(&self, options: VerifyOptions) -> Result<VerifyReport> {
+        use rayon::prelude::*;
+
+        let known = Surroundings::look(&self.inner, &options)?;
+        let verify = Verify::new(&self.inner, &options, &known);
+        let shards: Vec<String> = layout::shards().collect();
+        let reports: Vec<VerifyReport> =
+            shards.par_iter().map(|shard| verify.shard(shard)).collect::<Result<_>>()?;
+        Ok(reports.into_iter().fold(VerifyReport::default(), VerifyReport::with))
     }
 
     /// The files under `environments` that are hard links of the inodes in `bad`, as reported by a
@@ -214,72 +244,84 @@ impl Surroundings {
 
 struct Verify<'a> {
     store: &'a Inner,
-    options: VerifyOptions,
-    known: Surroundings,
+    options: &'a VerifyOptions,
+    known: &'a Surroundings,
+    count: Count,
+}
+
+impl<'a> Verify<'a> {
+    fn new(store: &'a Inner, options: &'a VerifyOptions, known: &'a Surroundings) -> Self {
+        Self { store, options, known, count: Count::default() }
+    }
+
+    fn shard(&self, shard: &str) -> Result<VerifyReport> {
+        let report = VerifyReport::default();
+        let mut check = Check { verify: self, tally: Tally::default(), report };
+        for (digest, executable) in self.store.objects_in(shard)? {
+            check.check(digest, executable)?;
+        }
+        Ok(check.report)
+    }
+}
+
+/// One shard's share of a verification.
+struct Check<'a> {
+    verify: &'a Verify<'a>,
     tally: Tally,
     report: VerifyReport,
 }
 
-impl Verify<'_> {
-    fn run(mut self) -> Result<VerifyReport> {
-        for shard in 0..layout::SHARDS {
-            let shard = layout::shard(shard);
-            for name in walk::names(&self.store.objects.path().join(&shard))? {
-                if let Some((digest, executable)) = layout::parse_object(&shard, &name) {
-                    self.check(digest, executable)?;
-                }
-            }
-        }
-        Ok(self.report)
-    }
-
+impl Check<'_> {
     fn check(&mut self, digest: Digest, executable: Executable) -> Result<()> {
         let name = ObjectName::new(&digest, executable);
         let wanted = Wanted { digest, executable, size: None };
+        let read_before = self.report.bytes_read;
         match self.look(&name, wanted) {
             // Swept meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(self.store.object_error("verify", &name, error)),
+            Err(error) => return Err(self.verify.store.object_error("verify", &name, error)),
             Ok(None) => self.report.objects += 1,
             Ok(Some(bad)) => {
                 self.report.objects += 1;
                 self.handle(&name, wanted, &bad)?;
             }
         }
-        let progress = Progress { files: self.report.objects, bytes: self.report.bytes_read };
-        self.options.watch.tell(progress)
+        let read = self.report.bytes_read - read_before;
+        self.verify.options.watch.tell(self.verify.count.add(read))
     }
 
     /// The stat of the object when its bytes are wrong.
     fn look(&mut self, name: &ObjectName, wanted: Wanted) -> io::Result<Option<Seen>> {
-        let seen = self.store.objects.stat(name.as_str())?;
+        let seen = self.verify.store.objects.stat(name.as_str())?;
         let Wanted { digest, executable, .. } = wanted;
-        let fits = self.store.looks_like(&seen, &digest, executable, None);
-        if fits && self.options.depth == Depth::Fingerprint {
+        let fits = self.verify.store.looks_like(&seen, &digest, executable, None);
+        if fits && self.verify.options.depth == Depth::Fingerprint {
             return Ok(None);
         }
         if seen.kind != sys::FileKind::Regular {
             return Ok(Some(seen));
         }
-        let file = self.store.objects.open_file(name.as_str())?;
+        let file = self.verify.store.objects.open_file(name.as_str())?;
         let (found, size) = Digest::of_reader(&file)?;
         self.report.bytes_read += size;
         if found != digest {
             return Ok(Some(sys::stat_file(&file)?));
         }
-        if !fits {
-            self.restamp(&file, wanted)?;
+        if fits || self.restamp(&file, wanted)? {
+            Ok(None)
+        } else {
+            sys::stat_file(&file).map(Some)
         }
-        Ok(None)
     }
 
-    /// The bytes are right: somebody only touched the file or changed its mode.
-    fn restamp(&mut self, file: &File, wanted: Wanted) -> io::Result<()> {
-        self.report.restamped += 1;
-        if self.options.report_only || self.store.is_read_only() {
-            return Ok(());
-        }
-        self.store.stamp(file, &wanted.digest, wanted.executable)
+    /// The bytes are right: somebody only touched the file or changed its mode. False when they are
+    /// wrong by now.
+    fn restamp(&mut self, file: &File, wanted: Wanted) -> io::Result<bool> {
+        let changes = !self.verify.options.report_only && !self.verify.store.is_read_only();
+        let good = !changes
+            || self.verify.store.stamp_and_prove(file, &wanted.digest, wanted.executable)?;
+        self.report.restamped += u64::from(good);
+        Ok(good)
     }
 
     fn handle(&mut self, name: &ObjectName, wanted: Wanted, bad: &Seen) -> Result<()> {
@@ -288,12 +330,12 @@ impl Verify<'_> {
             executable: wanted.executable,
             quarantined: None,
             healed: None,
-            shared_with: self.known.sharing(bad),
+            shared_with: self.verify.known.sharing(bad),
         };
-        if !self.options.report_only && !self.store.is_read_only() {
-            let contest = Contest::inside(self.store, &self.tally, "", wanted);
+        if !self.verify.options.report_only && !self.verify.store.is_read_only() {
+            let contest = Contest::inside(self.verify.store, &self.tally, "", wanted);
             protocol::set_aside(&contest, bad)
-                .map_err(|error| self.store.object_error("set aside", name, error))?;
+                .map_err(|error| self.verify.store.object_error("set aside", name, error))?;
             damage.quarantined = self.tally.report().quarantined.pop();
             damage.healed = self.heal(wanted, bad)?;
         }
@@ -302,12 +344,12 @@ impl Verify<'_> {
     }
 
     fn heal(&self, wanted: Wanted, bad: &Seen) -> Result<Option<HealedFrom>> {
-        if self.store.make_from_variant(&self.tally, wanted)? {
+        if self.verify.store.make_from_variant(&self.tally, wanted)? {
             return Ok(Some(HealedFrom::Variant));
         }
-        for (path, seen) in &self.known.files {
-            let unit_ns = self.store.config.time_unit_ns;
-            if self.known.may_hold(&wanted.digest, bad, seen, unit_ns)
+        for (path, seen) in &self.verify.known.files {
+            let unit_ns = self.verify.store.config.time_unit_ns;
+            if self.verify.known.may_hold(&wanted.digest, bad, seen, unit_ns)
                 && self.heal_from(path, wanted)?
             {
                 return Ok(Some(HealedFrom::File(path.clone())));
@@ -320,7 +362,7 @@ impl Verify<'_> {
         match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             opened => opened
-                .and_then(|file| self.store.add_copy(&self.tally, file, wanted))
+                .and_then(|file| self.verify.store.add_copy(&self.tally, file, wanted))
                 .map_err(|error| Error::io("copy", path, error)),
         }
     }

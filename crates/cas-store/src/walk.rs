@@ -36,9 +36,3 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     };
     entries.map(|entry| entry.map(|entry| entry.path()).map_err(fail)).collect()
 }
-
-/// The names in `folder` that are text; none when it is not there.
-pub(crate) fn names(folder: &Path) -> Result<Vec<String>> {
-    let name = |path: PathBuf| path.file_name()?.to_str().map(str::to_owned);
-    Ok(entries(folder)?.into_iter().filter_map(name).collect())
-}

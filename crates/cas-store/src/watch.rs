@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
@@ -14,6 +15,23 @@ pub struct Progress {
     pub files: u64,
     /// Bytes read so far.
     pub bytes: u64,
+}
+
+/// Counts for all threads of one operation.
+#[derive(Debug, Default)]
+pub(crate) struct Count {
+    files: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Count {
+    /// One more file, of which so many bytes were read.
+    pub(crate) fn add(&self, bytes: u64) -> Progress {
+        Progress {
+            files: self.files.fetch_add(1, Ordering::Relaxed) + 1,
+            bytes: self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes,
+        }
+    }
 }
 
 /// The caller's function, asked after every file. Clones share it.

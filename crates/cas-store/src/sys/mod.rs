@@ -99,6 +99,11 @@ impl UniqueNames {
     }
 }
 
+/// No such file, or no folder to hold it.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Treats "it is already gone" as done.
 pub(crate) fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
     match result {

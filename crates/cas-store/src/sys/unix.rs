@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode, Timespec, Timestamps};
 use rustix::io::Errno;
 
-use super::{FileKind, Inode, LinkFailure, MountId, Seen};
+use super::{FileKind, Inode, LinkFailure, MountId, Seen, gone_is_fine};
 use crate::fingerprint::Instant;
 
 /// An open folder.
@@ -26,8 +26,37 @@ impl Dir {
         Ok(Self { fd, path: path.to_path_buf() })
     }
 
+    /// Opens a folder in this one. A symbolic link is refused: it would lead out of the store.
+    pub(crate) fn open_folder(&self, name: &str) -> io::Result<Self> {
+        let fd = rustix::fs::openat(&self.fd, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+        Ok(Self { fd, path: self.path.join(name) })
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The names in this folder that are text, whatever its path leads to by now.
+    pub(crate) fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.fd)? {
+            match entry?.file_name().to_str() {
+                Ok("." | "..") | Err(_) => {}
+                Ok(name) => names.push(name.to_owned()),
+            }
+        }
+        Ok(names)
+    }
+
+    /// Removes a file, or a folder with all that is in it. Links are removed, never followed.
+    pub(crate) fn remove_all(&self, name: &str) -> io::Result<()> {
+        remove_beneath(&self.fd, name)
+    }
+
+    /// Opens a file to lock it, made if need be; neither a link nor a named pipe gets in the way.
+    pub(crate) fn open_lock(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        Ok(rustix::fs::openat(&self.fd, name, flags | OFlags::CLOEXEC, bits(0o666))?.into())
     }
 
     pub(crate) fn link(&self, name: &str, to: &Self, to_name: &str) -> io::Result<()> {
@@ -90,6 +119,22 @@ impl Dir {
         let device = seen(&rustix::fs::fstat(&self.fd)?).inode.device;
         Ok(MountId { device, mount: mount_number(&self.fd) })
     }
+}
+
+fn remove_beneath(folder: &OwnedFd, name: impl rustix::path::Arg + Copy) -> io::Result<()> {
+    match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
+        // What systems say of a folder.
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        other => return Ok(other?),
+    }
+    let inner = rustix::fs::openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+    for entry in rustix::fs::Dir::read_from(&inner)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            gone_is_fine(remove_beneath(&inner, entry.file_name()))?;
+        }
+    }
+    Ok(rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)
 }
 
 /// The mount's number, zero where the kernel cannot say (then `st_dev` has to do).
@@ -168,7 +213,8 @@ fn seen(stat: &rustix::fs::Stat) -> Seen {
 /// file, `fs.protected_hardlinks`, Android) with EACCES, and old kernels say ENOTSUP in three ways.
 pub(crate) fn link_failure(error: &io::Error) -> LinkFailure {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::NOENT) => LinkFailure::Missing,
+        // A shard that is no folder holds no object.
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => LinkFailure::Missing,
         Some(Errno::EXIST) => LinkFailure::Exists,
         Some(Errno::MLINK) => LinkFailure::Crowded,
         Some(

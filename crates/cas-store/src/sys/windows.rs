@@ -23,8 +23,38 @@ impl Dir {
         Ok(Self { path: path.to_path_buf() })
     }
 
+    /// Opens a folder in this one. A symbolic link is refused: it would lead out of the store.
+    pub(crate) fn open_folder(&self, name: &str) -> io::Result<Self> {
+        let path = self.at(name);
+        if !fs::symlink_metadata(&path)?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { path })
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The names in this folder that are text.
+    pub(crate) fn names(&self) -> io::Result<Vec<String>> {
+        let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().into_string().ok());
+        fs::read_dir(&self.path)?.filter_map(|entry| name(entry).transpose()).collect()
+    }
+
+    /// Removes a file, or a folder with all that is in it. Links are removed, never followed.
+    pub(crate) fn remove_all(&self, name: &str) -> io::Result<()> {
+        let path = self.at(name);
+        if fs::symlink_metadata(&path)?.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        }
+    }
+
+    /// Opens a file to lock it, made if need be.
+    pub(crate) fn open_lock(&self, name: &str) -> io::Result<File> {
+        OpenOptions::new().create(true).truncate(false).write(true).open(self.at(name))
     }
 
     fn at(&self, name: &str) -> PathBuf {

@@ -297,3 +297,24 @@ fn a_private_users_store_is_private() {
     assert_eq!(mode(&ground.path("two/file")), 0o600);
     assert_eq!(mode(&ground.path("store/v1/objects")), 0o700);
 }
+
+#[test]
+fn a_shard_that_is_closed_to_a_user_costs_sharing_and_nothing_else() {
+    if !can_run(true, &["chmod"]) {
+        return;
+    }
+    let ground = Ground::new();
+    open_to_all(ground.root.path());
+    let env = open_to_all(&ground.path("nobody"));
+    let store = ground.path("store");
+    let store = store.to_str().unwrap();
+    run(&["put", store, ground.path("root").to_str().unwrap(), "WroteAndPublished"], None, None);
+    let chmod = Command::new("chmod").args(["-R", "a+rwX", store]).status().unwrap();
+    assert!(chmod.success());
+    for shard in fs::read_dir(ground.path("store/v1/objects")).unwrap() {
+        let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        fs::set_permissions(shard.unwrap().path(), closed).unwrap();
+    }
+    let refused = "WrotePrivate(Refused(13))";
+    run(&["put", store, env.to_str().unwrap(), refused], None, Some(NOBODY));
+}

@@ -4,6 +4,7 @@
 mod corpus;
 mod fuzzed;
 mod ground;
+mod parallel;
 mod portable;
 mod program;
 mod tree;
@@ -11,6 +12,8 @@ mod tree;
 // About modes, owners, links and inodes as Unix has them.
 #[cfg(unix)]
 mod adopt;
+#[cfg(unix)]
+mod hostile;
 #[cfg(unix)]
 mod place;
 #[cfg(unix)]

@@ -180,3 +180,44 @@ fn a_budget_forgets_the_trees_that_were_not_used_for_longest() {
     let report = store.sweep(sweep.unused_for(Duration::from_secs(400))).unwrap();
     assert_eq!((report.trees_removed, report.objects_removed), (2, 2));
 }
+
+#[test]
+fn a_tree_that_was_replaced_while_a_sweep_looked_keeps_its_objects() {
+    let ground = Ground::new();
+    let store = ground.store();
+    install(&ground.env(&store, "old"), &OLD);
+    install(&ground.env(&store, "new"), &NEW);
+    store.write_tree("pkg", &tree(&OLD)).unwrap();
+    fs::remove_dir_all(ground.path("old")).unwrap();
+    fs::remove_dir_all(ground.path("new")).unwrap();
+    let (writer, once) = (store.clone(), std::sync::Once::new());
+    let options = SweepOptions::default().grace(Duration::ZERO).watch(move |_| {
+        once.call_once(|| writer.write_tree("pkg", &tree(&NEW)).unwrap());
+        std::ops::ControlFlow::Continue(())
+    });
+    store.sweep(options).unwrap();
+    let report = store.tree("pkg").unwrap().unwrap().place(&ground.env(&store, "env")).unwrap();
+    assert_eq!(report.linked, 3);
+    assert_installed(&ground, "env", &NEW);
+}
+
+#[test]
+fn a_tree_that_was_placed_while_a_sweep_looked_is_not_forgotten() {
+    let ground = Ground::new();
+    let store = ground.store();
+    install(&ground.env(&store, "one"), &OLD);
+    store.write_tree("pkg", &tree(&OLD)).unwrap();
+    let manifest = ground.path("store/v1/trees").join(&names(&ground.path("store/v1/trees"))[0]);
+    let month_ago = std::time::SystemTime::now() - Duration::from_secs(30 * 24 * 60 * 60);
+    fs::File::open(manifest).unwrap().set_modified(month_ago).unwrap();
+    let two = ground.env(&store, "two");
+    let (reader, once) = (store.clone(), std::sync::Once::new());
+    let options = SweepOptions::default().most_bytes(0).watch(move |_| {
+        once.call_once(|| {
+            reader.tree("pkg").unwrap().unwrap().place(&two).unwrap();
+        });
+        std::ops::ControlFlow::Continue(())
+    });
+    assert_eq!(store.sweep(options).unwrap().trees_removed, 0);
+    assert_eq!(store.trees().unwrap(), ["pkg"]);
+}
