@@ -37,12 +37,13 @@ impl Folder {
         if parent.is_empty() || self.made.borrow().contains(parent) {
             return Ok(());
         }
-        for (at, _) in name.match_indices('/') {
-            let folder = &name[..at];
-            if !self.made.borrow().contains(folder) {
-                self.make_folder(folder)?;
-                self.made.borrow_mut().insert(folder.to_owned());
-            }
+        // From the innermost outwards to one that is there: nearly always the first or the second.
+        let mut inner_first = name.rmatch_indices('/').map(|(at, _)| &name[..at]);
+        let known = inner_first.find(|folder| self.made.borrow().contains(*folder));
+        let known = known.map_or(0, str::len);
+        for (at, _) in name.match_indices('/').filter(|(at, _)| *at > known) {
+            self.make_folder(&name[..at])?;
+            self.made.borrow_mut().insert(name[..at].to_owned());
         }
         Ok(())
     }

@@ -21,6 +21,10 @@ const SMALL: [&str; 2] = ["sympy==1.14.0", "django==5.2.2"];
 const SMALL_BEFORE: [&str; 2] = ["sympy==1.13.3", "django==5.2.1"];
 const BIG: [&str; 3] = ["numpy==2.2.6", "pandas==2.2.3", "scikit-learn==1.6.1"];
 
+/// With `--quick`, fewer wheels, so that all tables together take about a minute and a half.
+const QUICK_BIG: [&str; 1] = ["numpy==2.2.6"];
+const QUICK_ORDERS: [&str; 1] = ["sympy==1.14.0"];
+
 const TABLES: [&str; 3] = ["pipelines", "orders", "calls"];
 
 const GIB: u64 = 1 << 30;
@@ -51,23 +55,33 @@ fn fail(error: &(dyn std::error::Error + 'static)) -> ExitCode {
 fn run(settings: &Settings) -> std::result::Result<ExitCode, CaseError> {
     let mut report =
         Report::new("cas", "Does deduplication cost anything, and which order is best?");
-    let place = Place::JournaledExt4 { size_bytes: 6 * GIB };
-    let work = RefCell::new(Workdir::on(&place)?);
-    report.note(format!("File system: {:?}.", work.borrow().filesystem()));
-    report.note("A plain process on one thread; wheels are in memory; inflate is included in the pipelines.");
-    let wanted = |table: &str| settings.rest.is_empty() || settings.rest.iter().any(|t| t == table);
-    if wanted("pipelines") {
-        pipelines(settings, &work, &mut report)?;
-    }
-    if wanted("orders") {
-        orders(settings, &work, &mut report)?;
-    }
-    if wanted("calls") {
-        system_calls(settings, &work, &mut report)?;
+    match Workdir::on(&Place::JournaledExt4 { size_bytes: 6 * GIB }) {
+        Ok(work) => tables(settings, &RefCell::new(work), &mut report)?,
+        Err(error) if error.is_unavailable() => {
+            let remedy = error.remedy().unwrap_or_default().to_owned();
+            report.missing("every table", error.to_string(), remedy);
+        }
+        Err(error) => return Err(error.into()),
     }
     print!("{}", report.to_markdown());
     report.write(&settings.out)?;
     Ok(report.exit_code())
+}
+
+fn tables(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) -> Result<()> {
+    report.note(format!("File system: {:?}.", work.borrow().filesystem()));
+    report.note("A plain process on one thread; wheels are in memory; inflate is included in the pipelines.");
+    let wanted = |table: &str| settings.rest.is_empty() || settings.rest.iter().any(|t| t == table);
+    if wanted("pipelines") {
+        pipelines(settings, work, report)?;
+    }
+    if wanted("orders") {
+        orders(settings, work, report)?;
+    }
+    if wanted("calls") {
+        system_calls(settings, work, report)?;
+    }
+    Ok(())
 }
 
 fn find(settings: &Settings, wanted: &[&str]) -> Result<Vec<Wheel>> {
@@ -86,9 +100,10 @@ enum Phase {
 }
 
 fn pipelines(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) -> Result<()> {
+    let big: &[&str] = if settings.quick { &QUICK_BIG } else { &BIG };
     let columns: [(&str, &[&str], &[&str], Phase, f64); 4] = [
         ("cold, small files", &SMALL, &[], Phase::Cold, 0.90),
-        ("cold, big libraries", &BIG, &[], Phase::Cold, 1.00),
+        ("cold, big libraries", big, &[], Phase::Cold, 1.00),
         ("patch upgrade", &SMALL, &SMALL_BEFORE, Phase::Upgrade, 0.65),
         ("second environment", &SMALL, &[], Phase::Second, 0.80),
     ];
@@ -113,7 +128,7 @@ fn compare(
     phase: Phase,
     goal: f64,
 ) -> Result<Comparison> {
-    let mut paired = Paired::new(title).settings(settings).before_round(|| renew(work));
+    let mut paired = rounds(settings, title).before_round(|| renew(work));
     for pipeline in Pipeline::ALL {
         let case =
             move |meter: &mut Meter<'_, '_>| measure(pipeline, work, (new, old), phase, meter);
@@ -128,6 +143,12 @@ fn compare(
         };
     }
     paired.run()
+}
+
+/// A quick run has no round to spare for warming up.
+fn rounds<'a>(settings: &Settings, title: String) -> Paired<'a> {
+    let paired = Paired::new(title).settings(settings);
+    if settings.quick { paired.warm_up(0) } else { paired }
 }
 
 /// A full file system is made anew between rounds; nothing is ever deleted in it.
@@ -162,7 +183,8 @@ fn orders(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) -> 
     for known in [false, true] {
         let name =
             if known { "known files, bytes in memory" } else { "new files, bytes in memory" };
-        let compared = find(settings, &SMALL).and_then(|wheels| {
+        let wanted: &[&str] = if settings.quick { &QUICK_ORDERS } else { &SMALL };
+        let compared = find(settings, wanted).and_then(|wheels| {
             let files = orders::inflate(&wheels).map_err(|error| {
                 bench_util::Error::unavailable(error.to_string(), "a good wheel")
             })?;
@@ -183,7 +205,7 @@ fn compare_orders(
     known: bool,
 ) -> Result<Comparison> {
     let title = format!("{name} ({} files)", files.len());
-    let mut paired = Paired::new(title).settings(settings).before_round(|| renew(work));
+    let mut paired = rounds(settings, title).before_round(|| renew(work));
     for order in Order::ALL {
         let case = move |meter: &mut Meter<'_, '_>| measure_order(order, work, files, known, meter);
         paired = match order {
@@ -272,7 +294,10 @@ fn system_calls(settings: &Settings, work: &RefCell<Workdir>, report: &mut Repor
     let mut table = Table::new("System calls on files", &head);
     let wheels = match find(settings, &SMALL) {
         Ok(wheels) => wheels,
-        Err(error) if error.is_unavailable() => return Ok(()),
+        Err(error) if error.is_unavailable() => {
+            report.missing("system calls per file", error.to_string(), "give `--data DIR`");
+            return Ok(());
+        }
         Err(error) => return Err(error),
     };
     for (index, pipeline) in Pipeline::ALL.iter().enumerate() {

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
 fn run() -> Result<ExitCode, CaseError> {
     let settings = Settings::from_args()?;
     let mut report = Report::new("savings", "Which files are worth sharing?");
-    let wheels = wheels(&settings)?;
+    let wheels = wheels(&settings, &mut report)?;
     let (mut savings, mut hits) = (Savings::default(), BTreeMap::new());
     for wheel in &wheels {
         count(wheel, &mut savings, &mut hits)?;
@@ -70,7 +70,7 @@ fn run() -> Result<ExitCode, CaseError> {
     Ok(report.exit_code())
 }
 
-fn wheels(settings: &Settings) -> Result<Vec<Wheel>, CaseError> {
+fn wheels(settings: &Settings, report: &mut Report) -> Result<Vec<Wheel>, CaseError> {
     if !settings.rest.is_empty() {
         return settings.rest.iter().map(|path| Wheel::load(Path::new(path))).collect();
     }
@@ -84,7 +84,23 @@ fn wheels(settings: &Settings) -> Result<Vec<Wheel>, CaseError> {
         paths.sort();
         return paths.iter().map(|path| Wheel::load(path)).collect();
     }
-    Ok(corpus::find(None, Path::new("target/bench-data/wheels"), &PACKAGES)?)
+    fetch(report)
+}
+
+/// By name, with pip. What cannot be had is a row of the report, and the rest is counted.
+fn fetch(report: &mut Report) -> Result<Vec<Wheel>, CaseError> {
+    let mut wheels = Vec::new();
+    for wanted in PACKAGES {
+        match corpus::find(None, Path::new("target/bench-data/wheels"), &[wanted]) {
+            Ok(found) => wheels.extend(found),
+            Err(error) if error.is_unavailable() => {
+                let remedy = error.remedy().unwrap_or_default().to_owned();
+                report.missing(wanted, error.to_string(), remedy);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(wheels)
 }
 
 /// Files and bytes of each content, by package and version.
