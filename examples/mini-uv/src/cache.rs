@@ -28,6 +28,7 @@ use pep508_rs::PackageName;
 use crate::cli::LinkMode;
 use crate::fault::Advise;
 use crate::interpreter::{self, Interpreter};
+use crate::separate;
 use crate::ui::Ui;
 use crate::wheel::Texts;
 
@@ -250,7 +251,12 @@ pub(crate) fn own_names(dir: &Path) -> anyhow::Result<Vec<String>> {
     for entry in fs_err::read_dir(dir)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let index = name.starts_with(index_cache::FILE_NAME);
-        if index || name == STORE || name == "CACHEDIR.TAG" || name == ".gitignore" {
+        if index
+            || name == STORE
+            || name == separate::FOLDER
+            || name == "CACHEDIR.TAG"
+            || name == ".gitignore"
+        {
             names.push(name);
         }
     }

@@ -99,7 +99,36 @@ pub(crate) enum Pip {
     /// List installed packages as requirements.
     Freeze(Where),
     /// Check that installed packages have the dependencies they need.
-    Check(Where),
+    Check(Check),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) location: Where,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// For whom a result is printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Output {
+    /// Print the result for people or for programs.
+    #[arg(long, value_enum, default_value_t = Reader::Text)]
+    format: Reader,
+}
+
+impl Output {
+    pub(crate) fn is_json(self) -> bool {
+        self.format == Reader::Json
+    }
+}
+
+/// Who reads a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reader {
+    Text,
+    Json,
 }
 
 /// Which environment a command is about.
@@ -114,8 +143,11 @@ pub(crate) struct Where {
 #[expect(clippy::struct_excessive_bools, reason = "switches on a command line are independent")]
 pub(crate) struct Install {
     /// Requirements, wheel files or addresses of wheels.
-    #[arg(required_unless_present = "requirements", value_name = "PACKAGE")]
+    #[arg(required_unless_present_any = ["requirements", "editable"], value_name = "PACKAGE")]
     pub(crate) packages: Vec<String>,
+    /// Known so that it can be refused with the way out.
+    #[arg(short, long, hide = true, value_name = "PATH")]
+    pub(crate) editable: Option<String>,
     /// Install what a requirements file lists.
     #[arg(short, long = "requirements", alias = "requirement", value_name = "FILE")]
     pub(crate) requirements: Vec<PathBuf>,
@@ -164,6 +196,11 @@ pub(crate) struct Install {
     /// Print what would change and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Keep each wheel's files in a folder of their own, to measure what sharing them costs.
+    #[arg(long)]
+    pub(crate) no_deduplication: bool,
     /// Compile what is installed to byte code.
     #[arg(long, env = "UV_COMPILE_BYTECODE", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) compile_bytecode: bool,
@@ -200,6 +237,9 @@ pub(crate) struct Index {
     /// A file of certificates to trust instead of the system's.
     #[arg(long, env = "SSL_CERT_FILE", value_name = "FILE")]
     pub(crate) cert: Option<PathBuf>,
+    /// The proxy to ask through, instead of the one in the usual variables.
+    #[arg(long, env = "PIP_PROXY", value_name = "URL")]
+    pub(crate) proxy: Option<String>,
     /// Ask the index again whether what the cache has is current.
     #[arg(long)]
     pub(crate) refresh: bool,
@@ -285,6 +325,8 @@ pub(crate) enum Cache {
         /// Print a number of bytes.
         #[arg(long)]
         bytes: bool,
+        #[command(flatten)]
+        output: Output,
     },
     /// Remove everything, or what belongs to the named packages.
     #[command(alias = "clear")]
@@ -296,8 +338,10 @@ pub(crate) enum Cache {
     Prune,
     /// Read everything and check it against its digests.
     Verify {
-        /// Remove what is damaged, so that it is fetched again.
+        /// Heal or remove what is damaged, so that it is fetched again.
         #[arg(long)]
         repair: bool,
+        #[command(flatten)]
+        output: Output,
     },
 }

@@ -41,7 +41,7 @@ pub(crate) fn run(cli: Cli, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Pip(Pip::Uninstall(options)) => uninstall::run(&tool, &options),
         Command::Pip(Pip::List(options)) => list::run(&tool, &options.location, options.format),
         Command::Pip(Pip::Freeze(location)) => list::freeze(&tool, &location),
-        Command::Pip(Pip::Check(location)) => check::run(&tool, &location),
+        Command::Pip(Pip::Check(options)) => check::run(&tool, &options),
         Command::Cache(command) => caching::run(&tool, &command),
         Command::Completions { shell } => completions(shell),
     }

@@ -28,6 +28,8 @@ pub(crate) struct Dist {
     pub(crate) yanked: Option<String>,
     /// True when the index serves the wheel's METADATA beside it.
     pub(crate) has_metadata_file: bool,
+    /// The size of the archive, if the index said.
+    pub(crate) bytes: Option<u64>,
 }
 
 impl Dist {
@@ -40,6 +42,7 @@ impl Dist {
             requires_python: None,
             yanked: None,
             has_metadata_file: false,
+            bytes: None,
         }
     }
 }
@@ -54,4 +57,14 @@ pub(crate) struct Chosen {
     pub(crate) direct_url: Option<String>,
     /// The digests of which its archive must have one; empty: any.
     pub(crate) allowed: Vec<[u8; 32]>,
+}
+
+impl Chosen {
+    /// How large the archive is, for deciding what to do first; 0 when nobody knows.
+    pub(crate) fn bytes(&self) -> u64 {
+        match &self.dist.location {
+            Location::File(path) => path.metadata().map_or(0, |metadata| metadata.len()),
+            Location::Url(_) | Location::Installed(_) => self.dist.bytes.unwrap_or(0),
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! Asks servers for bytes: certificates of the platform, credentials of the address, retries.
+//! Asks servers for bytes: certificates of the platform, credentials of the address or of `.netrc`,
+//! retries.
 //!
 //! Blocking by design: the callers are threads that unpack what arrives. Redirects, proxies (from the
 //! usual variables) and connection reuse are the HTTP library's. `--offline` is enforced here, so that
@@ -11,10 +12,11 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, Proxy};
 use url::Url;
 
 use crate::fault::Advise;
+use crate::netrc::Netrc;
 use crate::record;
 
 /// How often a request is sent before its failure counts.
@@ -27,17 +29,23 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(crate) struct Http {
     agent: OnceLock<Agent>,
+    netrc: OnceLock<Netrc>,
     offline: bool,
     cert: Option<PathBuf>,
+    /// None: what the usual variables say.
+    proxy: Option<String>,
 }
 
 /// An answer whose body was not read yet.
 pub(crate) type Response = ureq::http::Response<Body>;
 
 impl Http {
-    /// A client that trusts the platform's certificates, or those in the file `cert`.
-    pub(crate) fn new(offline: bool, cert: Option<&Path>) -> Self {
-        Self { agent: OnceLock::new(), offline, cert: cert.map(Path::to_owned) }
+    /// A client that trusts the platform's certificates, or those in the file `cert`, and that asks
+    /// through `proxy`, or through what the usual variables say.
+    pub(crate) fn new(offline: bool, cert: Option<&Path>, proxy: Option<&str>) -> Self {
+        let (agent, netrc) = (OnceLock::new(), OnceLock::new());
+        let (cert, proxy) = (cert.map(Path::to_owned), proxy.map(str::to_owned));
+        Self { agent, netrc, offline, cert, proxy }
     }
 
     fn agent(&self) -> anyhow::Result<&Agent> {
@@ -48,8 +56,16 @@ impl Http {
             Some(file) => certificates(file)?,
             None => RootCerts::PlatformVerifier,
         };
+        let proxy = match &self.proxy {
+            Some(url) => Some(
+                Proxy::new(url)
+                    .with_context(|| format!("`{url}` is not the address of a proxy"))
+                    .hint("write it like `http://user:password@host:3128`")?,
+            ),
+            None => Proxy::try_from_env(),
+        };
         // Two threads may come here at once; the first agent is kept.
-        Ok(self.agent.get_or_init(|| new_agent(roots)))
+        Ok(self.agent.get_or_init(|| new_agent(roots, proxy)))
     }
 
     pub(crate) fn is_offline(&self) -> bool {
@@ -70,7 +86,7 @@ impl Http {
         let agent = self.agent()?;
         let mut pause = FIRST_PAUSE;
         for attempt in 1..=ATTEMPTS {
-            let answer = send(agent, url, headers);
+            let answer = send(agent, url, headers, self.authorization(url).as_deref());
             let again = match &answer {
                 Ok(response) => is_temporary(response.status().as_u16()),
                 Err(error) => is_worth_retrying(error),
@@ -88,8 +104,25 @@ impl Http {
     }
 }
 
-fn new_agent(roots: RootCerts) -> Agent {
+impl Http {
+    /// The Authorization header for `url`: from the address, else from the user's `.netrc`.
+    fn authorization(&self, url: &Url) -> Option<String> {
+        if !url.username().is_empty() || url.password().is_some() {
+            let decode = crate::request::decode_percent;
+            return Some(basic(
+                &decode(url.username()),
+                &decode(url.password().unwrap_or_default()),
+            ));
+        }
+        let (user, password) =
+            self.netrc.get_or_init(Netrc::of_user).credentials(url.host_str()?)?;
+        Some(basic(user, password))
+    }
+}
+
+fn new_agent(roots: RootCerts, proxy: Option<Proxy>) -> Agent {
     Agent::config_builder()
+        .proxy(proxy)
         .tls_config(TlsConfig::builder().root_certs(roots).build())
         .http_status_as_error(false)
         .user_agent(concat!("mini-uv/", env!("CARGO_PKG_VERSION")))
@@ -99,14 +132,19 @@ fn new_agent(roots: RootCerts) -> Agent {
         .new_agent()
 }
 
-fn send(agent: &Agent, url: &Url, headers: &[(&str, &str)]) -> Result<Response, ureq::Error> {
+fn send(
+    agent: &Agent,
+    url: &Url,
+    headers: &[(&str, &str)],
+    authorization: Option<&str>,
+) -> Result<Response, ureq::Error> {
     tracing::debug!("GET {}", public(url));
     let mut request = agent.get(public(url).as_str());
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    if let Some(credentials) = credentials(url) {
-        request = request.header("Authorization", credentials);
+    if let Some(authorization) = authorization {
+        request = request.header("Authorization", authorization);
     }
     request.call()
 }
@@ -134,7 +172,9 @@ pub(crate) fn body(url: &Url, response: Response) -> anyhow::Result<Body> {
     let result: anyhow::Result<Body> = Err(anyhow::anyhow!("`{}` answered {status}", public(url)));
     match status.as_u16() {
         401 | 403 => result
-            .hint("put credentials into the address (`https://user:password@...`) of the index"),
+            .hint(
+            "put credentials into the address of the index (`https://user:password@...`), or into `.netrc`",
+        ),
         _ => result.hint_with(|| advice(url)),
     }
 }
@@ -183,14 +223,8 @@ pub(crate) fn public(url: &Url) -> Url {
     url
 }
 
-/// The Authorization header for the credentials in an address.
-fn credentials(url: &Url) -> Option<String> {
-    if url.username().is_empty() && url.password().is_none() {
-        return None;
-    }
-    let user = crate::request::decode_percent(url.username());
-    let password = crate::request::decode_percent(url.password().unwrap_or_default());
-    Some(format!("Basic {}", base64(format!("{user}:{password}").as_bytes())))
+fn basic(user: &str, password: &str) -> String {
+    format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))
 }
 
 /// Base64 with padding, from the URL-safe alphabet that RECORD uses.
@@ -209,14 +243,16 @@ mod tests {
     #[test]
     fn credentials_are_sent_and_never_shown() {
         let url: Url = "https://us%40er:p%3Ass@host.test/simple/?".parse().unwrap();
-        assert_eq!(credentials(&url).unwrap(), "Basic dXNAZXI6cDpzcw==");
+        let http = Http::new(true, None, None);
+        http.netrc.set(Netrc::default()).unwrap();
+        assert_eq!(http.authorization(&url).unwrap(), "Basic dXNAZXI6cDpzcw==");
         assert!(!public(&url).to_string().contains("ss@"));
-        assert_eq!(credentials(&"https://host.test/".parse().unwrap()), None);
+        assert_eq!(http.authorization(&"https://host.test/".parse().unwrap()), None);
     }
 
     #[test]
     fn offline_asks_nobody() {
-        let http = Http::new(true, None);
+        let http = Http::new(true, None, None);
         let error = http.get(&"http://127.0.0.1:1/".parse().unwrap(), &[]).unwrap_err();
         assert!(error.to_string().contains("network access is disabled"));
     }

@@ -82,7 +82,10 @@ impl Index {
         freshness: Freshness,
     ) -> anyhow::Result<Option<Releases>> {
         let key = format!("simple/{}{package}", self.public());
-        let known = recall(cache, &key);
+        let mut known = recall(cache, &key);
+        known.iter_mut().flat_map(|known| &mut known.files).flatten().for_each(|file| {
+            self.lend_credentials(file);
+        });
         if let Some(known) = known.as_ref().filter(|known| known.policy.holds(freshness)) {
             return Ok(known.files.as_deref().map(|files| page::releases(files, package)));
         }

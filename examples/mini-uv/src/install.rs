@@ -23,7 +23,7 @@ use crate::stage::{self, Provenance, Staged};
 use crate::transaction::Transaction;
 use crate::ui::Ui;
 use crate::uninstall;
-use crate::unpack::{Raw, Unpacker};
+use crate::unpack::{Raw, Threads, Unpacker};
 
 /// An installation that was decided.
 pub(crate) struct Installation<'a> {
@@ -35,6 +35,8 @@ pub(crate) struct Installation<'a> {
     pub(crate) replaced: &'a [Installed],
     /// How many wheels are prepared at once.
     pub(crate) workers: usize,
+    /// Each wheel has a folder of its own in the cache.
+    pub(crate) is_separate: bool,
 }
 
 impl Installation<'_> {
@@ -67,11 +69,9 @@ impl Installation<'_> {
 
     fn place(&self, mut transaction: Transaction, staged: &[Staged]) -> anyhow::Result<()> {
         let started = Instant::now();
-        for (from, to) in staged.iter().flat_map(|staged| &staged.moves) {
-            if let Some(parent) = to.parent() {
-                transaction.make_dirs(parent)?;
-            }
-            transaction.place(from, to)?;
+        for (chosen, staged) in self.chosen.iter().zip(staged) {
+            place_one(&mut transaction, staged)
+                .with_context(|| format!("failed to install {}", chosen.dist.wheel))?;
         }
         transaction.commit()?;
         if !staged.is_empty() {
@@ -87,18 +87,20 @@ impl Installation<'_> {
         let closer = Closer::builder().observer(Arc::new(Closing::on(&bar))).build();
         let unpacker = Unpacker {
             cache: self.cache,
-            placers: (self.workers / dirs.len().max(1)).max(1),
             http: self.http,
             closer: &closer,
             ui: self.ui,
             cancel: &cancel,
+            is_separate: self.is_separate,
         };
-        let outcome = Outcome::new(dirs.len());
+        let bytes: Vec<u64> = self.chosen.iter().map(Chosen::bytes).collect();
+        let shares = shares(&bytes, cores());
+        let outcome = Outcome::new(&bytes);
         std::thread::scope(|threads| {
             for _ in 1..self.workers.min(dirs.len()) {
-                threads.spawn(|| self.work(&unpacker, dirs, &outcome, &bar));
+                threads.spawn(|| self.work(&unpacker, dirs, &shares, &outcome, &bar));
             }
-            self.work(&unpacker, dirs, &outcome, &bar);
+            self.work(&unpacker, dirs, &shares, &outcome, &bar);
         });
         bar.finish_and_clear();
         outcome.into_result()
@@ -109,12 +111,17 @@ impl Installation<'_> {
         &self,
         unpacker: &Unpacker<'_>,
         dirs: &[PathBuf],
+        shares: &[usize],
         outcome: &Outcome,
         bar: &indicatif::ProgressBar,
     ) {
-        let mut scratch = Scratch::new();
+        let mut threads = Vec::new();
         while let Some(at) = outcome.next() {
-            match self.prepare_one(unpacker, &self.chosen[at], &dirs[at], &mut scratch) {
+            while threads.len() < shares[at] {
+                threads.push(Scratch::new());
+            }
+            let threads = &mut threads[..shares[at]];
+            match self.prepare_one(unpacker, &self.chosen[at], &dirs[at], threads) {
                 Ok(staged) => outcome.succeed(at, staged),
                 Err(error) => {
                     outcome.fail(error);
@@ -130,10 +137,10 @@ impl Installation<'_> {
         unpacker: &Unpacker<'_>,
         chosen: &Chosen,
         dir: &std::path::Path,
-        scratch: &mut Scratch,
+        threads: &mut Threads,
     ) -> anyhow::Result<Staged> {
         let wheel = &chosen.dist.wheel;
-        let raw = Self::unpack(unpacker, chosen, dir, scratch)?;
+        let raw = Self::unpack(unpacker, chosen, dir, threads)?;
         let provenance = Provenance { requested: chosen.requested, url: chosen.direct_url.clone() };
         stage::arrange(&raw, wheel, self.environment, &provenance)
             .with_context(|| format!("failed to install {wheel}"))
@@ -143,12 +150,12 @@ impl Installation<'_> {
         unpacker: &Unpacker<'_>,
         chosen: &Chosen,
         dir: &std::path::Path,
-        scratch: &mut Scratch,
+        threads: &mut Threads,
     ) -> anyhow::Result<Raw> {
         let Chosen { dist, allowed, .. } = chosen;
         match &dist.location {
-            Location::File(path) => unpacker.file(&dist.wheel, path, allowed, dir, scratch),
-            Location::Url(url) => unpacker.url(&dist.wheel, url, allowed, dir, scratch),
+            Location::File(path) => unpacker.file(&dist.wheel, path, allowed, dir, threads),
+            Location::Url(url) => unpacker.url(&dist.wheel, url, allowed, dir, threads),
             Location::Installed(path) => {
                 anyhow::bail!("`{}` is installed and cannot be unpacked", path.display())
             }
@@ -156,8 +163,38 @@ impl Installation<'_> {
     }
 }
 
+fn place_one(transaction: &mut Transaction, staged: &Staged) -> anyhow::Result<()> {
+    for (from, to) in &staged.moves {
+        if let Some(parent) = to.parent() {
+            transaction.make_dirs(parent)?;
+        }
+        transaction.place(from, to)?;
+    }
+    Ok(())
+}
+
+/// How many threads this machine runs at once.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How many threads each wheel gets: its share of all the bytes, and one at least.
+///
+/// The largest wheel often has most of the bytes of an installation; on one thread it would still be
+/// unpacked when all others are done.
+fn shares(bytes: &[u64], cores: usize) -> Vec<usize> {
+    let all = bytes.iter().sum::<u64>().max(1);
+    let cores = cores as u64;
+    // Rounded to the nearest; a petabyte of wheels times the cores fits.
+    let share = |bytes: &u64| (bytes.saturating_mul(cores) + all / 2) / all;
+    let shares = bytes.iter().map(share).map(|share| share.clamp(1, cores));
+    shares.map(|share| usize::try_from(share).unwrap_or(1)).collect()
+}
+
 /// What the workers have done so far.
 struct Outcome {
+    /// The wheels, largest first.
+    order: Vec<usize>,
     next: AtomicUsize,
     results: Mutex<Results>,
 }
@@ -169,9 +206,12 @@ struct Results {
 }
 
 impl Outcome {
-    fn new(count: usize) -> Self {
-        let staged = (0..count).map(|_| None).collect();
-        Self { next: AtomicUsize::new(0), results: Mutex::new(Results { staged, error: None }) }
+    fn new(bytes: &[u64]) -> Self {
+        let mut order: Vec<usize> = (0..bytes.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(bytes[*at]));
+        let staged = bytes.iter().map(|_| None).collect();
+        let results = Mutex::new(Results { staged, error: None });
+        Self { order, next: AtomicUsize::new(0), results }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Results> {
@@ -181,8 +221,8 @@ impl Outcome {
     /// The next wheel to prepare; none when all are taken or one has failed.
     fn next(&self) -> Option<usize> {
         let results = self.lock();
-        let at = self.next.fetch_add(1, Ordering::Relaxed);
-        (at < results.staged.len() && results.error.is_none()).then_some(at)
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        self.order.get(next).copied().filter(|_| results.error.is_none())
     }
 
     fn succeed(&self, at: usize, staged: Staged) {

@@ -45,9 +45,17 @@ impl Installed {
 
     /// Where it came from, when it did not come from an index.
     pub(crate) fn direct_url(&self) -> Option<String> {
+        Some(self.origin()?.get("url")?.as_str()?.to_owned())
+    }
+
+    /// True when its sources are used where they lie, so that only another tool can install it.
+    pub(crate) fn is_editable(&self) -> bool {
+        self.origin().is_some_and(|origin| origin["dir_info"]["editable"] == true)
+    }
+
+    fn origin(&self) -> Option<serde_json::Value> {
         let text = std::fs::read(self.dist_info.join("direct_url.json")).ok()?;
-        let value: serde_json::Value = serde_json::from_slice(&text).ok()?;
-        Some(value.get("url")?.as_str()?.to_owned())
+        serde_json::from_slice(&text).ok()
     }
 }
 

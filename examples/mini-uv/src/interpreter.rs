@@ -230,6 +230,25 @@ mod tests {
         assert_eq!(command_names("pypy3"), [format!("pypy3{exe}")]);
     }
 
+    /// The probe asks the kernel itself; `platform` is what markers are specified by.
+    #[test]
+    fn the_probe_says_what_the_platform_module_says() {
+        let code = "import platform as p\nprint(p.machine(), p.python_implementation(), \
+                    p.release(), p.system(), p.version(), p.python_version(), sep='|')";
+        let executable = default().unwrap();
+        let said = String::from_utf8(run(&executable, code).unwrap()).unwrap();
+        let markers = Interpreter::ask(&executable).unwrap().markers;
+        let ours = [
+            markers.platform_machine(),
+            markers.platform_python_implementation(),
+            markers.platform_release(),
+            markers.platform_system(),
+            markers.platform_version(),
+            &markers.python_full_version().string,
+        ];
+        assert_eq!(ours.join("|"), said.trim());
+    }
+
     #[test]
     fn the_default_interpreter_answers() {
         let interpreter = Interpreter::ask(&default().unwrap()).unwrap();

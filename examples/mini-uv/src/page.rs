@@ -24,6 +24,8 @@ pub(crate) struct File {
     /// The reason, which may be empty.
     pub(crate) yanked: Option<String>,
     pub(crate) has_metadata: bool,
+    #[serde(default)]
+    pub(crate) bytes: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +46,8 @@ struct JsonFile {
     yanked: Flag,
     #[serde(default)]
     core_metadata: Flag,
+    #[serde(default)]
+    size: Option<u64>,
     #[serde(default, rename = "data-dist-info-metadata")]
     dist_info_metadata: Flag,
 }
@@ -93,6 +97,7 @@ fn from_json(file: JsonFile, base: &Url) -> anyhow::Result<File> {
         requires_python: file.requires_python,
         yanked: file.yanked.into_reason(),
         has_metadata: file.core_metadata.is_set() || file.dist_info_metadata.is_set(),
+        bytes: file.size,
     })
 }
 
@@ -129,6 +134,7 @@ fn from_anchor(attributes: &[(String, String)], base: &Url) -> anyhow::Result<Op
         has_metadata: get("data-core-metadata")
             .or_else(|| get("data-dist-info-metadata"))
             .is_some(),
+        bytes: None,
         url: url.to_string(),
     }))
 }
@@ -199,6 +205,7 @@ pub(crate) fn dist(file: &File) -> Option<Dist> {
             .and_then(|text| metadata::specifiers(text).ok()),
         yanked: file.yanked.clone(),
         has_metadata_file: file.has_metadata,
+        bytes: file.bytes,
     })
 }
 

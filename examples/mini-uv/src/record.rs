@@ -7,6 +7,7 @@
 //!
 //! "Recording installed projects" of the Python packaging user guide; RFC 4180.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use anyhow::{Context, bail};
@@ -30,13 +31,22 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Vec<Row>> {
 }
 
 fn parse_row(line: &str) -> anyhow::Result<Row> {
-    let mut fields = split_fields(line)?.into_iter();
+    let mut fields = fields(line)?.into_iter();
     let path = fields.next().filter(|path| !path.is_empty()).context("it names no file")?;
     let digest = fields.next().unwrap_or_default();
     let size = fields.next().unwrap_or_default();
     let size =
         if size.is_empty() { None } else { Some(size.parse().context("its size is no number")?) };
-    Ok(Row { path: path.replace('\\', "/"), sha256: parse_digest(&digest)?, size })
+    let path = if path.contains('\\') { path.replace('\\', "/") } else { path.into_owned() };
+    Ok(Row { path, sha256: parse_digest(&digest)?, size })
+}
+
+/// The fields of one line; almost none has quotes.
+fn fields(line: &str) -> anyhow::Result<Vec<Cow<'_, str>>> {
+    if line.contains('"') {
+        return Ok(split_fields(line)?.into_iter().map(Cow::Owned).collect());
+    }
+    Ok(line.split(',').map(Cow::Borrowed).collect())
 }
 
 fn parse_digest(text: &str) -> anyhow::Result<Option<[u8; 32]>> {
@@ -46,7 +56,7 @@ fn parse_digest(text: &str) -> anyhow::Result<Option<[u8; 32]>> {
     }
 }
 
-/// Splits one line; a quoted field may hold commas and doubled quotes.
+/// Splits a line with quotes; a quoted field may hold commas and doubled quotes.
 fn split_fields(line: &str) -> anyhow::Result<Vec<String>> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
@@ -94,6 +104,19 @@ fn quote(path: &str) -> String {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+const NO_DIGIT: u8 = u8::MAX;
+
+/// What each character stands for. RECORD has 43 of them for each file.
+const DIGITS: [u8; 256] = {
+    let mut digits = [NO_DIGIT; 256];
+    let mut digit = 0;
+    while digit < 64 {
+        digits[ALPHABET[digit as usize] as usize] = digit;
+        digit += 1;
+    }
+    digits
+};
+
 /// URL-safe base64 without padding.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -113,8 +136,11 @@ fn decode(text: &str) -> Option<[u8; 32]> {
     let mut bytes = Vec::with_capacity(32);
     let (mut word, mut bits) = (0_u32, 0_u32);
     for character in text.trim_end_matches('=').bytes() {
-        let digit = ALPHABET.iter().position(|letter| *letter == character)?;
-        word = word << 6 | u32::try_from(digit).ok()?;
+        let digit = DIGITS[usize::from(character)];
+        if digit == NO_DIGIT {
+            return None;
+        }
+        word = word << 6 | u32::from(digit);
         bits += 6;
         if bits >= 8 {
             bits -= 8;

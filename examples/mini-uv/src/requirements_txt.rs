@@ -15,6 +15,8 @@ use crate::request::Request;
 /// What a set of files asks for.
 #[derive(Debug, Default)]
 pub(crate) struct Requirements {
+    /// The folder that paths of wheels are relative to, in files too: pip and uv have it so.
+    pub(crate) paths_from: PathBuf,
     pub(crate) requests: Vec<Request>,
     pub(crate) constraints: Vec<Request>,
     pub(crate) index_url: Option<String>,
@@ -47,7 +49,9 @@ impl Requirements {
         let text = fs_err::read_to_string(&path)
             .hint("`-r` and `-c` take the path of a requirements file")?;
         open.push(path.clone());
-        for (number, line) in logical_lines(&text) {
+        // Some editors start a file with a mark of its encoding.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        for (number, line) in logical_lines(text) {
             self.line(&line, &path, constrain, open)
                 .with_context(|| format!("failed to read line {number} of `{}`", path.display()))?;
         }
@@ -64,7 +68,7 @@ impl Requirements {
     ) -> anyhow::Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
         if !line.starts_with('-') {
-            let request = requirement(line, folder)?;
+            let request = requirement(line, &self.paths_from)?;
             self.require_hashes |= !request.hashes.is_empty() && request.direct.is_none();
             let list = if constrain { &mut self.constraints } else { &mut self.requests };
             list.push(request);
@@ -76,7 +80,7 @@ impl Requirements {
             "-c" | "--constraint" => self.read_nested(&folder.join(value), true, open)?,
             "-i" | "--index-url" => self.index_url = Some(value.to_owned()),
             "--extra-index-url" => self.extra_index_url.push(value.to_owned()),
-            "-f" | "--find-links" => self.find_links.push(value.to_owned()),
+            "-f" | "--find-links" => self.find_links.push(place(value, folder)),
             "--no-index" => self.no_index = true,
             "--require-hashes" => self.require_hashes = true,
             "--pre" => self.pre = true,
@@ -93,9 +97,9 @@ impl Requirements {
 }
 
 /// A requirement with its `--hash` options.
-fn requirement(line: &str, folder: &Path) -> anyhow::Result<Request> {
+fn requirement(line: &str, paths_from: &Path) -> anyhow::Result<Request> {
     let mut parts = line.split(" --hash");
-    let mut request = Request::parse(parts.next().unwrap_or_default(), folder)?;
+    let mut request = Request::parse(parts.next().unwrap_or_default(), paths_from)?;
     for part in parts {
         let value = part.trim_start_matches([' ', '=']).trim();
         match value.split_once(':') {
@@ -109,12 +113,17 @@ fn requirement(line: &str, folder: &Path) -> anyhow::Result<Request> {
             _ => bail!("`--hash={value}` is not `sha256:` and 64 digits"),
         }
     }
-    let stated = line.contains(" --hash");
-    ensure!(
-        !stated || !request.hashes.is_empty(),
-        "it has no SHA-256 digest, which is the kind that is checked"
-    );
+    if line.contains(" --hash") && request.hashes.is_empty() {
+        return Err(anyhow::anyhow!("it has no SHA-256 digest, which is the kind that is checked"))
+            .hint("add `--hash=sha256:...`: `pip hash FILE` prints it");
+    }
     Ok(request)
+}
+
+/// Where `--find-links` leads: from the file's folder if there is such a place, as pip has it.
+fn place(value: &str, folder: &Path) -> String {
+    let beside = folder.join(value);
+    if beside.exists() { beside.display().to_string() } else { value.to_owned() }
 }
 
 fn split_option(line: &str) -> (&str, &str) {
@@ -216,6 +225,19 @@ mod tests {
             let error = read(&[("main.txt", text)]).unwrap_err();
             assert!(error.to_string().starts_with("failed to read line 2 of"), "{error}");
         }
+    }
+
+    #[test]
+    fn folders_of_wheels_are_found_from_the_file_that_names_them() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("wheels")).unwrap();
+        let file = dir.path().join("main.txt");
+        std::fs::write(&file, "\u{feff}--find-links wheels\n-f elsewhere\n-f https://host.test/\n")
+            .unwrap();
+        let mut requirements = Requirements::default();
+        requirements.read(&file).unwrap();
+        let wheels = dir.path().join("wheels").display().to_string();
+        assert_eq!(requirements.find_links, [&*wheels, "elsewhere", "https://host.test/"]);
     }
 
     #[test]

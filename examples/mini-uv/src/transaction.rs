@@ -26,6 +26,8 @@ use anyhow::Context;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
+use crate::fault::Advise;
+
 const STAGE: &str = ".mini-uv-stage";
 const JOURNAL: &str = "journal";
 const DONE: &str = "done";
@@ -145,6 +147,9 @@ impl Transaction {
     }
 
     /// Moves `from` to `to`: a folder that is already there is merged, a file is replaced.
+    ///
+    /// A folder never replaces a file, nor a file a folder: something else is there, which would be
+    /// destroyed, whole packages even.
     pub(crate) fn place(&mut self, from: &Path, to: &Path) -> anyhow::Result<()> {
         if from.symlink_metadata()?.is_dir() {
             self.place_dir(from, to)
@@ -157,10 +162,7 @@ impl Transaction {
         match to.symlink_metadata() {
             Err(_) if self.try_relocate(from, to)? => return Ok(()),
             Err(_) => self.make_dir(to)?,
-            Ok(existing) if !existing.is_dir() && !to.is_dir() => {
-                self.remove(to)?;
-                return self.place_dir(from, to);
-            }
+            Ok(existing) if !existing.is_dir() && !to.is_dir() => return Err(conflict(to, "file")),
             Ok(_) => {}
         }
         for child in children(from)? {
@@ -171,6 +173,9 @@ impl Transaction {
     }
 
     fn place_file(&mut self, from: &Path, to: &Path) -> anyhow::Result<()> {
+        if to.symlink_metadata().is_ok_and(|existing| existing.is_dir()) {
+            return Err(conflict(to, "folder"));
+        }
         self.remove(to)?;
         self.relocate(from, to)
     }
@@ -225,6 +230,15 @@ impl Drop for Transaction {
             fs::remove_dir_all(&self.stage).unwrap_or(());
         }
     }
+}
+
+/// What a package brings cannot be put where something of another kind is.
+fn conflict(path: &Path, kind: &str) -> anyhow::Error {
+    let found = anyhow::anyhow!("`{}` is a {kind} that something else put there", path.display());
+    let result: anyhow::Result<()> = Err(found);
+    let hint =
+        "these packages cannot be in one environment: leave one out, or remove what is there";
+    result.hint(hint).err().unwrap_or_else(|| anyhow::anyhow!("a conflict"))
 }
 
 /// Undoes or finishes what an interrupted process left in `site`.
@@ -312,7 +326,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         write(&dir.path().join("ns/a.py"), "old a");
         write(&dir.path().join("pkg/old.py"), "old");
-        write(&dir.path().join("plain"), "a file where a folder will be");
+        write(&dir.path().join("plain"), "a file");
         dir
     }
 
@@ -323,7 +337,7 @@ mod tests {
         write(&new.join("ns/b.py"), "new b");
         write(&new.join("ns/a.py"), "new a");
         write(&new.join("fresh/x.py"), "x");
-        write(&new.join("plain/y.py"), "y");
+        write(&new.join("plain"), "another file");
         transaction.remove(&site.join("pkg/old.py"))?;
         assert!(transaction.remove_empty(&site.join("pkg"))?);
         for top in children(&new)? {
@@ -341,7 +355,7 @@ mod tests {
         assert_eq!(read("ns/a.py"), "new a");
         assert_eq!(read("ns/b.py"), "new b");
         assert_eq!(read("fresh/x.py"), "x");
-        assert_eq!(read("plain/y.py"), "y");
+        assert_eq!(read("plain"), "another file");
         assert!(!dir.path().join("pkg").exists() && !dir.path().join(STAGE).exists());
     }
 

@@ -34,6 +34,17 @@ pub(crate) enum Change {
     Added,
 }
 
+impl Change {
+    /// For programs.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::Replaced => "reinstalled",
+            Self::Added => "added",
+        }
+    }
+}
+
 impl Ui {
     pub(crate) fn new(quiet: bool, progress: bool) -> Self {
         Self { quiet, bars: progress && !quiet && std::io::stderr().is_terminal() }

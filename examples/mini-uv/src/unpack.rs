@@ -5,7 +5,7 @@
 //! remembered. Objects that were lost or edited since make a cached wheel a miss, not an error.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -22,7 +22,8 @@ use crate::fault::Advise;
 use crate::http::{self, Http};
 use crate::identity;
 use crate::record;
-use crate::sink::{Check, Committed, WheelSink};
+use crate::separate;
+use crate::sink::{self, Check, Committed, Folder, Place, WheelSink};
 use crate::ui::Ui;
 use crate::wheel_name::WheelName;
 
@@ -35,11 +36,14 @@ pub(crate) struct Unpacker<'a> {
     pub(crate) http: &'a Http,
     pub(crate) closer: &'a Closer,
     pub(crate) ui: Ui,
-    /// How many threads place the files of one wheel.
-    pub(crate) placers: usize,
     /// Set when another wheel has failed.
     pub(crate) cancel: &'a AtomicBool,
+    /// Each wheel has a folder of its own in the cache.
+    pub(crate) is_separate: bool,
 }
+
+/// One scratch, at least, for each thread that may work on one wheel.
+pub(crate) type Threads = [Scratch];
 
 /// A wheel whose files are in `dir`, in the archive's own layout.
 #[derive(Debug)]
@@ -60,16 +64,16 @@ impl Unpacker<'_> {
         path: &Path,
         allowed: &[[u8; 32]],
         dir: &Path,
-        scratch: &mut Scratch,
+        threads: &mut Threads,
     ) -> anyhow::Result<Raw> {
         let path = std::path::absolute(path)?;
         let token = identity::of(&path)?;
         let sha256 = if allowed.is_empty() { None } else { Some(allowed_digest(&path, allowed)?) };
         let source = format!("path/{}", path.display());
-        if let Some(unpacked) = self.place_known(&source, &token, dir)? {
+        if let Some(unpacked) = self.place_known(&source, &token, dir, threads.len())? {
             return Ok(Raw { dir: dir.to_owned(), unpacked, sha256 });
         }
-        let unpacked = self.extract_file(wheel, &path, sha256, dir, scratch)?;
+        let unpacked = self.extract_file(wheel, &path, sha256, dir, threads)?;
         self.cache.keep(&source, &token, &unpacked)?;
         Ok(Raw { dir: dir.to_owned(), unpacked, sha256 })
     }
@@ -80,10 +84,16 @@ impl Unpacker<'_> {
         source: &str,
         token: &[u8],
         dir: &Path,
+        placers: usize,
     ) -> anyhow::Result<Option<Unpacked>> {
         let Some(unpacked) = self.cache.unpacked(source, token) else { return Ok(None) };
+        if self.is_separate || sink::is_separate(&unpacked.key) {
+            let known = self.is_separate && sink::is_separate(&unpacked.key);
+            let placed = known && separate::place(&self.cache.dir, &unpacked.key, dir, placers)?;
+            return Ok(placed.then_some(unpacked));
+        }
         let destination = self.cache.store.destination(dir)?;
-        match place(&unpacked.tree, &destination, self.placers) {
+        match place(&unpacked.tree, &destination, placers) {
             Ok(()) => {
                 tracing::debug!("{source}: {:?}", destination.report());
                 Ok(Some(unpacked))
@@ -116,10 +126,12 @@ impl Unpacker<'_> {
         url: &Url,
         allowed: &[[u8; 32]],
         dir: &Path,
-        scratch: &mut Scratch,
+        threads: &mut Threads,
     ) -> anyhow::Result<Raw> {
         for digest in allowed {
-            if let Some(unpacked) = self.place_known(&digest_key(digest), b"", dir)? {
+            if let Some(unpacked) =
+                self.place_known(&digest_key(digest), b"", dir, threads.len())?
+            {
                 return Ok(Raw { dir: dir.to_owned(), unpacked, sha256: Some(*digest) });
             }
         }
@@ -127,11 +139,11 @@ impl Unpacker<'_> {
         if allowed.is_empty()
             && self.http.is_offline()
             && let Some(token) = self.cache.token(&key)
-            && let Some(unpacked) = self.place_known(&key, &token, dir)?
+            && let Some(unpacked) = self.place_known(&key, &token, dir, threads.len())?
         {
             return Ok(Raw { dir: dir.to_owned(), unpacked, sha256: None });
         }
-        self.fetch(wheel, url, allowed, dir, scratch)
+        self.fetch(wheel, url, allowed, dir, threads)
             .with_context(|| format!("failed to install {wheel} from `{}`", http::public(url)))
     }
 
@@ -142,17 +154,17 @@ impl Unpacker<'_> {
         url: &Url,
         allowed: &[[u8; 32]],
         dir: &Path,
-        scratch: &mut Scratch,
+        threads: &mut Threads,
     ) -> anyhow::Result<Raw> {
         let download = Download::start(self.http, url)?;
         let (key, token) = (format!("url/{}", http::public(url)), download.mark().to_vec());
         if allowed.is_empty()
             && !token.is_empty()
-            && let Some(unpacked) = self.place_known(&key, &token, dir)?
+            && let Some(unpacked) = self.place_known(&key, &token, dir, threads.len())?
         {
             return Ok(Raw { dir: dir.to_owned(), unpacked, sha256: None });
         }
-        let (unpacked, sha256) = self.stream(wheel, url, download, allowed, dir, scratch)?;
+        let (unpacked, sha256) = self.stream(wheel, url, download, allowed, dir, threads)?;
         match &sha256 {
             Some(digest) => self.cache.keep(&digest_key(digest), b"", &unpacked)?,
             None => self.cache.keep(&key, &token, &unpacked)?,
@@ -168,7 +180,7 @@ impl Unpacker<'_> {
         mut download: Download<'_>,
         allowed: &[[u8; 32]],
         dir: &Path,
-        scratch: &mut Scratch,
+        threads: &mut Threads,
     ) -> anyhow::Result<(Unpacked, Option<[u8; 32]>)> {
         // One digest is the extractor's to check; several are checked here.
         let expected = if let [one] = allowed { Some(*one) } else { None };
@@ -177,16 +189,19 @@ impl Unpacker<'_> {
             Some(digest) => {
                 Box::new(move || ensure_allowed(url.as_str(), digest.finish(), allowed))
             }
-            None => Box::new(|| Ok(())),
+            None => no_check(),
         };
         let reader = BufReader::with_capacity(READ_BYTES, download);
-        let streamed = self.extract(wheel, expected, dir, check, |extractor, sink| {
-            extractor.zip_stream(reader, scratch, sink)
-        });
+        let job = Job { wheel, sha256: expected, dir, check, placers: threads.len() };
+        let first = &mut threads[0];
+        let read = |extractor: Extractor<'_>, sink: WheelSink<'_, '_>| {
+            extractor.zip_stream(reader, first, sink)
+        };
+        let streamed = self.extract(job, Box::new(read));
         match streamed {
             Err(error) if needs_seek(&error) => {
                 empty(dir)?;
-                self.spool(wheel, url, allowed, dir, scratch)
+                self.spool(wheel, url, allowed, dir, threads)
             }
             Err(error) => Err(error),
             Ok(unpacked) => {
@@ -202,7 +217,7 @@ impl Unpacker<'_> {
         url: &Url,
         allowed: &[[u8; 32]],
         dir: &Path,
-        scratch: &mut Scratch,
+        threads: &mut Threads,
     ) -> anyhow::Result<(Unpacked, Option<[u8; 32]>)> {
         tracing::debug!("{wheel} cannot be unpacked while it arrives");
         let mut download = Download::start(self.http, url)?;
@@ -214,11 +229,11 @@ impl Unpacker<'_> {
         if !allowed.is_empty() {
             ensure_allowed(url.as_str(), digest, allowed)?;
         }
-        file.rewind()?;
-        let reader = BufReader::with_capacity(READ_BYTES, file);
-        let unpacked = self.extract(wheel, None, dir, Box::new(|| Ok(())), |extractor, sink| {
-            extractor.zip_seek(reader, scratch, sink)
-        })?;
+        let job = Job { wheel, sha256: None, dir, check: no_check(), placers: threads.len() };
+        let read = |extractor: Extractor<'_>, sink: WheelSink<'_, '_>| {
+            extractor.zip_parallel(&file, threads, sink)
+        };
+        let unpacked = self.extract(job, Box::new(read))?;
         Ok((unpacked, Some(digest)))
     }
 
@@ -228,47 +243,81 @@ impl Unpacker<'_> {
         path: &Path,
         sha256: Option<[u8; 32]>,
         dir: &Path,
-        scratch: &mut Scratch,
+        threads: &mut Threads,
     ) -> anyhow::Result<Unpacked> {
         let file = fs_err::File::open(path)?.into_parts().0;
-        let reader = BufReader::with_capacity(READ_BYTES, file);
-        self.extract(wheel, sha256, dir, Box::new(|| Ok(())), |extractor, sink| {
-            extractor.zip_seek(reader, scratch, sink)
-        })
-        .with_context(|| format!("failed to unpack `{}`", path.display()))
+        let job = Job { wheel, sha256, dir, check: no_check(), placers: threads.len() };
+        let read = |extractor: Extractor<'_>, sink: WheelSink<'_, '_>| {
+            extractor.zip_parallel(&file, threads, sink)
+        };
+        self.extract(job, Box::new(read))
+            .with_context(|| format!("failed to unpack `{}`", path.display()))
     }
 
-    /// Extracts with `read`, through the store, into `dir`.
-    pub(crate) fn extract<F>(
-        &self,
-        wheel: &WheelName,
-        sha256: Option<[u8; 32]>,
-        dir: &Path,
-        check: Check<'_>,
-        read: F,
-    ) -> anyhow::Result<Unpacked>
-    where
-        F: for<'s, 'g> FnOnce(
-            Extractor<'_>,
-            WheelSink<'s, 'g>,
-        ) -> stream_extract::Result<stream_extract::Report<Committed>>,
-    {
-        let destination = self.cache.store.destination(dir)?;
-        let mut extractor = Extractor::new().policy(policy()).sha256(true).cancel(self.cancel);
-        if let Some(digest) = sha256 {
-            extractor = extractor.expect_sha256(digest);
-        }
-        let extracted = self.closer.scope(|scope| {
-            let group = scope.group(wheel.name.as_ref());
-            read(extractor, WheelSink::new(wheel, destination.clone(), &group, check))
-        });
-        self.report_quarantine(&destination.report());
-        let committed = advise(extracted?)?.committed;
+    /// Extracts with `read` into `dir`: through the store, or through a folder of the wheel's own.
+    fn extract(&self, job: Job<'_>, read: Box<Read<'_>>) -> anyhow::Result<Unpacked> {
+        let (wheel, dir, placers) = (job.wheel, job.dir, job.placers);
+        let committed = if self.is_separate {
+            let folder = separate::begin(&self.cache.dir)?;
+            let place = Place::Separate(Folder::new(folder.path().to_owned()));
+            let committed = self.extract_to(place, job, read)?;
+            let key = &committed.unpacked.key;
+            separate::keep(&self.cache.dir, folder, key)?;
+            separate::place(&self.cache.dir, key, dir, placers)?;
+            committed
+        } else {
+            let destination = self.cache.store.destination(dir)?;
+            let extracted = self.extract_to(Place::Shared(destination.clone()), job, read);
+            self.report_quarantine(&destination.report());
+            extracted?
+        };
         if let Some(warning) = committed.warning {
             self.ui.warn(format!("{wheel}: {warning}"));
         }
         Ok(committed.unpacked)
     }
+
+    fn extract_to(
+        &self,
+        place: Place,
+        job: Job<'_>,
+        read: Box<Read<'_>>,
+    ) -> anyhow::Result<Committed> {
+        let Job { wheel, sha256, check, .. } = job;
+        let mut extractor = Extractor::new().policy(policy()).sha256(true).cancel(self.cancel);
+        extractor = extractor.blake3(place.is_shared());
+        if let Some(digest) = sha256 {
+            extractor = extractor.expect_sha256(digest);
+        }
+        let extracted = self.closer.scope(|scope| {
+            let group = scope.group(wheel.name.as_ref());
+            read(extractor, WheelSink::new(wheel, place, &group, check))
+        });
+        Ok(advise(extracted?)?.committed)
+    }
+}
+
+/// One extraction, whatever the archive is read from.
+struct Job<'a> {
+    wheel: &'a WheelName,
+    /// The digest that the archive must have.
+    sha256: Option<[u8; 32]>,
+    dir: &'a Path,
+    /// What must hold once the archive was read.
+    check: Check<'a>,
+    placers: usize,
+}
+
+/// Reads an archive into a sink.
+type Read<'r> = dyn for<'s, 'g> FnOnce(
+        Extractor<'_>,
+        WheelSink<'s, 'g>,
+    ) -> stream_extract::Result<stream_extract::Report<Committed>>
+    + 'r;
+
+/// Any archive will do.
+fn no_check<'a>() -> Check<'a> {
+    Box::new(|| Ok(()))
 }
 
 /// Wheels of private indexes may have data descriptors, and names that only this system can hold.

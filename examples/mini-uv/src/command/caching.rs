@@ -10,9 +10,10 @@ use pep508_rs::PackageName;
 
 use super::Tool;
 use crate::cache::Cache;
-use crate::cli;
+use crate::cli::{self, Output};
 use crate::fault::Advise;
 use crate::ui;
+use crate::verify::Checked;
 
 pub(super) fn run(tool: &Tool, command: &cli::Cache) -> anyhow::Result<ExitCode> {
     match command {
@@ -20,16 +21,21 @@ pub(super) fn run(tool: &Tool, command: &cli::Cache) -> anyhow::Result<ExitCode>
             ui::result(tool.cache_dir()?.display().to_string());
             Ok(ExitCode::SUCCESS)
         }
-        cli::Cache::Size { bytes } => size(&tool.cache_dir()?, *bytes),
+        cli::Cache::Size { bytes, output } => size(&tool.cache_dir()?, *bytes, *output),
         cli::Cache::Clean { packages } if packages.is_empty() => clean_all(tool),
         cli::Cache::Clean { packages } => clean(tool, packages),
         cli::Cache::Prune => prune(tool),
-        cli::Cache::Verify { repair } => verify(tool, *repair),
+        cli::Cache::Verify { repair, output } => verify(tool, *repair, *output),
     }
 }
 
-fn size(dir: &Path, exact: bool) -> anyhow::Result<ExitCode> {
+fn size(dir: &Path, exact: bool, output: Output) -> anyhow::Result<ExitCode> {
     let usage = usage(dir)?;
+    if output.is_json() {
+        let (files, bytes) = (usage.files, usage.bytes);
+        ui::result(serde_json::json!({"files": files, "bytes": bytes}).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
     ui::result(if exact { usage.bytes.to_string() } else { ui::bytes(usage.bytes) });
     Ok(ExitCode::SUCCESS)
 }
@@ -123,12 +129,27 @@ fn sweep(cache: &Cache) -> anyhow::Result<SweepReport> {
     Ok(cache.store.sweep(SweepOptions::default().grace(Duration::ZERO))?)
 }
 
+fn json(checked: &Checked, repair: bool) -> String {
+    serde_json::json!({
+        "wheels": checked.wheels,
+        "files": checked.files,
+        "bytes": checked.bytes,
+        "damage": checked.damage,
+        "repaired": repair,
+    })
+    .to_string()
+}
+
 /// Reads everything and says what is damaged.
-fn verify(tool: &Tool, repair: bool) -> anyhow::Result<ExitCode> {
+fn verify(tool: &Tool, repair: bool, output: Output) -> anyhow::Result<ExitCode> {
     let cache = tool.cache()?;
     let started = Instant::now();
     let checked = crate::verify::check(cache, repair)?;
-    checked.damage.iter().for_each(ui::result);
+    if output.is_json() {
+        ui::result(json(&checked, repair));
+    } else {
+        checked.damage.iter().for_each(ui::result);
+    }
     tool.ui.status(format!(
         "Verified {} ({}) of {} in {:.2}s",
         ui::plural(checked.files, "file"),

@@ -8,46 +8,69 @@ use pep440_rs::Version;
 use pep508_rs::{MarkerEnvironment, PackageName, Requirement, VersionOrUrl};
 
 use super::Tool;
-use crate::cli::Where;
+use crate::cli::Check;
 use crate::installed::{self, Installed};
 use crate::ui;
 
-pub(super) fn run(tool: &Tool, location: &Where) -> anyhow::Result<ExitCode> {
+pub(super) fn run(tool: &Tool, options: &Check) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let environment = tool.environment(location)?;
+    let environment = tool.environment(&options.location)?;
     let packages = installed::scan(&environment.roots)?;
     let problems = problems(&packages, &environment.interpreter.markers);
     tool.ui.done("Checked", packages.len(), started);
+    if options.output.is_json() {
+        ui::result(json(packages.len(), &problems));
+        return Ok(ExitCode::from(u8::from(!problems.is_empty())));
+    }
     if problems.is_empty() {
         tool.ui.status("All installed packages are compatible");
         return Ok(ExitCode::SUCCESS);
     }
     let noun = if problems.len() == 1 { "incompatibility" } else { "incompatibilities" };
     tool.ui.status(format!("Found {} {noun}", problems.len()));
-    problems.iter().for_each(ui::result);
+    problems.iter().map(|problem| &problem.text).for_each(ui::result);
     Ok(ExitCode::from(1))
 }
 
-/// One line for each thing that does not fit.
-fn problems(packages: &[Installed], markers: &MarkerEnvironment) -> Vec<String> {
+/// Something that does not fit.
+struct Problem {
+    package: PackageName,
+    text: String,
+}
+
+fn json(packages: usize, problems: &[Problem]) -> String {
+    let problems: Vec<_> = problems
+        .iter()
+        .map(|problem| {
+            serde_json::json!({"package": problem.package.to_string(), "problem": problem.text})
+        })
+        .collect();
+    serde_json::json!({"packages": packages, "problems": problems}).to_string()
+}
+
+/// Everything that does not fit, package by package.
+fn problems(packages: &[Installed], markers: &MarkerEnvironment) -> Vec<Problem> {
     let versions: HashMap<&PackageName, &Version> =
         packages.iter().map(|package| (&package.name, &package.version)).collect();
     let mut problems = duplicates(packages);
     for package in packages {
-        problems.extend(problems_of(package, &versions, markers));
+        let texts = problems_of(package, &versions, markers);
+        problems
+            .extend(texts.into_iter().map(|text| Problem { package: package.name.clone(), text }));
     }
     problems
 }
 
-fn duplicates(packages: &[Installed]) -> Vec<String> {
+fn duplicates(packages: &[Installed]) -> Vec<Problem> {
     packages
         .windows(2)
         .filter(|pair| pair[0].name == pair[1].name)
-        .map(|pair| {
-            format!(
+        .map(|pair| Problem {
+            package: pair[0].name.clone(),
+            text: format!(
                 "The package `{}` has several installations: {} and {}",
                 pair[0].name, pair[0].version, pair[1].version
-            )
+            ),
         })
         .collect()
 }

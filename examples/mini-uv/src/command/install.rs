@@ -17,7 +17,7 @@ use crate::find_links::{self, Links};
 use crate::http::Http;
 use crate::index::{Freshness, Index};
 use crate::index_url;
-use crate::install::Installation;
+use crate::install::{self, Installation};
 use crate::installed;
 use crate::interpreter::Interpreter;
 use crate::lock::Lock;
@@ -40,7 +40,11 @@ pub(super) fn run(tool: &Tool, options: &Install) -> anyhow::Result<ExitCode> {
     fs_err::create_dir_all(&environment.roots.purelib)?;
     let _lock = Lock::acquire(&environment.lock, tool.ui, "this environment")?;
     transaction::recover(&environment.roots.purelib)?;
-    let http = Http::new(tool.global.offline, options.index.cert.as_deref());
+    let http = Http::new(
+        tool.global.offline,
+        options.index.cert.as_deref(),
+        options.index.proxy.as_deref(),
+    );
     let target = target(&environment.interpreter, options)?;
     let job = Job {
         tool,
@@ -64,7 +68,11 @@ fn target(interpreter: &Interpreter, options: &Install) -> anyhow::Result<Interp
 /// Everything that the command line and the files it names ask for.
 fn wanted(options: &Install) -> anyhow::Result<Requirements> {
     let here = std::env::current_dir().context("failed to find the current folder")?;
-    let mut wanted = Requirements::default();
+    if let Some(folder) = &options.editable {
+        return Err(anyhow::anyhow!("editable installs are not supported"))
+            .hint(format!("build a wheel and install that: `pip wheel --no-deps {folder}`"));
+    }
+    let mut wanted = Requirements { paths_from: here.clone(), ..Requirements::default() };
     for text in &options.packages {
         wanted.requests.push(Request::parse(text, &here)?);
     }
@@ -118,6 +126,7 @@ impl Job<'_> {
         )?;
         if plan.is_empty() {
             ui.done("Checked", plan.satisfied, started);
+            self.print(&plan);
             return Ok(ExitCode::SUCCESS);
         }
         ui.done("Resolved", resolution.versions.len(), started);
@@ -150,6 +159,7 @@ impl Job<'_> {
             chosen: &plan.chosen,
             replaced: &plan.replaced,
             workers: self.workers(plan),
+            is_separate: self.options.no_deduplication,
         };
         let sources = installation.run()?;
         if self.options.compile_bytecode {
@@ -164,8 +174,7 @@ impl Job<'_> {
         use crate::dist::Location;
         let remote =
             plan.chosen.iter().any(|chosen| matches!(chosen.dist.location, Location::Url(_)));
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        if remote { self.options.index.concurrent_downloads.max(1) } else { cores }
+        if remote { self.options.index.concurrent_downloads.max(1) } else { install::cores() }
     }
 
     /// Prints what went and what came; a version that came again is one line.
@@ -191,6 +200,10 @@ impl Job<'_> {
         changes
             .extend(come.difference(&gone).map(|(name, version)| (name, Change::Added, version)));
         changes.sort();
+        if self.options.output.is_json() {
+            ui::result(json(&changes, self.options.dry_run));
+            return;
+        }
         for (name, change, version) in changes {
             self.tool.ui.change(change, name, version);
         }
@@ -337,6 +350,17 @@ impl Job<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// The changes for a program.
+fn json(changes: &[(&String, Change, &String)], dry_run: bool) -> String {
+    let changes: Vec<_> = changes
+        .iter()
+        .map(|(name, change, version)| {
+            serde_json::json!({"name": name, "change": change.word(), "version": version})
+        })
+        .collect();
+    serde_json::json!({"dry_run": dry_run, "changes": changes}).to_string()
 }
 
 /// The versions that a request pins with `==`.

@@ -53,6 +53,7 @@ pub(super) fn freeze(tool: &Tool, location: &Where) -> anyhow::Result<ExitCode> 
     let environment = tool.environment(location)?;
     for package in installed::scan(&environment.roots)? {
         match package.direct_url() {
+            Some(url) if package.is_editable() => ui::result(format!("-e {url}")),
             Some(url) => ui::result(format!("{} @ {url}", package.name)),
             None => ui::result(format!("{}=={}", package.name, package.version)),
         }

@@ -42,7 +42,8 @@ pub(super) fn run(tool: &Tool, options: &Uninstall) -> anyhow::Result<ExitCode> 
 
 /// The packages on the command line and those that the files list.
 fn names(options: &Uninstall) -> anyhow::Result<Vec<PackageName>> {
-    let mut listed = Requirements::default();
+    let paths_from = std::env::current_dir().context("failed to find the current folder")?;
+    let mut listed = Requirements { paths_from, ..Requirements::default() };
     for file in &options.requirements {
         listed.read(file)?;
     }

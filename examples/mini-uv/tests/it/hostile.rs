@@ -167,6 +167,9 @@ fn usage_errors_say_what_to_do() {
         .failure(2, &["missing-1.0-py3-none-any.whl"]);
     world.install(&environment, &["???"]).failure(2, &["hint: a requirement looks like"]);
     world
+        .install(&environment, &["-e", "."])
+        .failure(2, &["editable installs are not supported", "hint: build a wheel"]);
+    world
         .run(&["venv", environment.str()])
         .failure(2, &["an environment is already at", "--clear"]);
     world.run(&["completions", "bash"]).success();

@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::wheel::{Wheel, hex};
 
@@ -30,10 +31,14 @@ pub(crate) struct Manners {
     pub(crate) no_digests: bool,
     /// Send only so many bytes of a file at a time, then close the connection.
     pub(crate) break_after_bytes: Option<usize>,
+    /// Send files in small parts with a pause after each, in microseconds.
+    pub(crate) pause_us: u64,
     /// Serve the older HTML pages.
     pub(crate) html: bool,
     /// Seconds that a page is fresh.
     pub(crate) max_age_s: Option<u64>,
+    /// Serve only who sends this Authorization.
+    pub(crate) authorization: Option<&'static str>,
     /// Flip a bit in each wheel that is served.
     pub(crate) corrupt: bool,
 }
@@ -97,6 +102,15 @@ impl Index {
         self.push(&wheel.normalized_name(), file);
     }
 
+    /// A wheel as it is.
+    pub(crate) fn add_file(&self, path: &std::path::Path) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let package = name.split('-').next().unwrap().to_lowercase().replace(['_', '.'], "-");
+        let bytes = std::fs::read(path).unwrap();
+        let file = File { name, bytes, metadata: None, requires_python: None, yanked: false };
+        self.push(&package, file);
+    }
+
     /// A source distribution that nobody can build.
     pub(crate) fn add_source(&self, name: &str, version: &str) {
         self.add_source_with(name, version, false);
@@ -135,7 +149,7 @@ impl Drop for Index {
     }
 }
 
-/// A request's path and headers, names in lower case.
+/// A request's path and headers, names in lower case. As a proxy it is asked for whole addresses.
 struct Request {
     path: String,
     headers: HashMap<String, String>,
@@ -144,7 +158,10 @@ struct Request {
 fn read_request(reader: &mut impl BufRead) -> Option<Request> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-    let path = line.split(' ').nth(1)?.to_owned();
+    let asked = line.split(' ').nth(1)?;
+    let path =
+        asked.strip_prefix("http://").map_or(asked, |rest| &rest[rest.find('/').unwrap_or(0)..]);
+    let path = path.to_owned();
     let mut headers = HashMap::new();
     loop {
         let mut line = String::new();
@@ -160,16 +177,39 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader) {
         let (answer, keep) = answer(&request, &mut state.lock().unwrap());
-        let mut writer = stream;
-        if writer.write_all(&answer).is_err() || !keep {
+        let pause_us = state.lock().unwrap().manners.pause_us;
+        if send(stream, &answer, Duration::from_micros(pause_us)).is_err() || !keep {
             return;
         }
     }
 }
 
+/// Bytes that are sent between two pauses.
+const PART_BYTES: usize = 8 << 10;
+
+fn send(mut stream: &TcpStream, answer: &[u8], pause: Duration) -> std::io::Result<()> {
+    for part in answer.chunks(PART_BYTES) {
+        stream.write_all(part)?;
+        if !pause.is_zero() {
+            std::thread::sleep(pause);
+        }
+    }
+    Ok(())
+}
+
 /// The bytes of the answer, and whether the connection stays open.
 fn answer(request: &Request, state: &mut State) -> (Vec<u8>, bool) {
     state.log.push(request.path.clone());
+    if request.path == "proxied.test:80" {
+        // A tunnel that leads back here.
+        return (b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), true);
+    }
+    let wanted = state.manners.authorization;
+    if wanted.is_some_and(|wanted| {
+        request.headers.get("authorization").is_none_or(|given| given != wanted)
+    }) {
+        return (response("401 Unauthorized", &[], b""), true);
+    }
     if let Some(name) = request.path.strip_prefix("/simple/") {
         return (page(request, name.trim_matches('/'), state), true);
     }

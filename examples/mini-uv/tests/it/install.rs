@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use crate::wheel::{Wheel, digest};
-use crate::world::{World, picture};
+use crate::world::{Environment, World, picture};
 
 /// A wheel with one of everything.
 fn rich() -> Wheel {
@@ -287,4 +287,112 @@ fn pruning_keeps_what_wheels_use_and_cleaning_a_package_frees_it() {
     world.run(&["cache", "verify"]).success();
     world.run(&["cache", "clean"]).success();
     assert!(size(&world) == 0);
+}
+
+#[test]
+fn programs_can_read_what_commands_say() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let needy = Wheel::module("needy", "1.0").requires("absent>=2").write(&world.wheels());
+    let json = |args: &[&str], code: i32| -> serde_json::Value {
+        let ran = world.run(&[args, &["--format", "json"]].concat());
+        assert_eq!(ran.code, code, "{ran:?}");
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let install = [
+        "pip",
+        "install",
+        "--no-index",
+        "--no-deps",
+        "--python",
+        environment.str(),
+        needy.to_str().unwrap(),
+    ];
+    let added = serde_json::json!([{"name": "needy", "change": "added", "version": "1.0"}]);
+    let planned = json(&[&install[..], &["--dry-run"]].concat(), 0);
+    assert_eq!(planned, serde_json::json!({"dry_run": true, "changes": added}));
+    assert_eq!(json(&install, 0), serde_json::json!({"dry_run": false, "changes": added}));
+    assert_eq!(json(&install, 0), serde_json::json!({"dry_run": false, "changes": []}));
+    let checked = json(&["pip", "check", "--python", environment.str()], 1);
+    assert_eq!(checked["problems"][0]["package"], "needy");
+    assert!(checked["problems"][0]["problem"].as_str().unwrap().contains("absent>=2"));
+    assert!(json(&["cache", "size"], 0)["bytes"].as_u64().unwrap() > 1000);
+    let verified = json(&["cache", "verify"], 0);
+    assert_eq!((&verified["wheels"], &verified["damage"]), (&1.into(), &serde_json::json!([])));
+}
+
+#[test]
+fn without_deduplication_a_wheel_has_a_folder_of_its_own_and_the_same_result() {
+    let world = World::new();
+    let (shared, one, two) =
+        (world.environment("shared"), world.environment("one"), world.environment("two"));
+    let wheel = rich().write(&world.wheels());
+    let wheel = wheel.to_str().unwrap();
+    world.install(&shared, &[wheel]).success();
+    for environment in [&one, &two] {
+        world.install(environment, &["--no-deduplication", wheel]).success();
+    }
+    let files = |environment: &Environment| {
+        let mut seen = picture(&environment.site());
+        seen.retain(|name, _| !name.ends_with("/RECORD"));
+        seen
+    };
+    assert_eq!(files(&one), files(&shared));
+    assert_eq!(files(&two), files(&shared));
+    let links = std::fs::metadata(two.site().join("rich_wheel/data.bin")).unwrap().nlink();
+    assert_eq!(links, 3, "the folder and both environments");
+    world.install(&world.environment("again"), &[wheel]).success();
+    world.run(&["cache", "verify"]).success();
+    world.run(&["cache", "clean"]).success();
+    assert!(!world.path("cache/separate").exists());
+}
+
+#[test]
+fn a_file_and_a_folder_of_one_name_cannot_both_be_there() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let file = Wheel::module("one", "1.0").file("common/thing", "a file").write(&world.wheels());
+    let folder =
+        Wheel::module("two", "1.0").file("common/thing/x", "in a folder").write(&world.wheels());
+    let before = environment.picture();
+    let both = [file.to_str().unwrap(), folder.to_str().unwrap()];
+    let words = ["error: failed to install two==1.0", "common/thing` is a file", "hint: "];
+    world.install(&environment, &both).failure(2, &words);
+    assert_eq!(environment.picture(), before, "both at once");
+    for (first, second, kind) in
+        [(both[0], both[1], "is a file"), (both[1], both[0], "is a folder")]
+    {
+        world.install(&environment, &[first]).success();
+        let with_first = environment.picture();
+        world.install(&environment, &[second]).failure(2, &["common/thing`", kind]);
+        assert_eq!(environment.picture(), with_first, "{kind}");
+        let all = ["pip", "uninstall", "one", "two", "--python", environment.str()];
+        world.run(&all).success();
+    }
+}
+
+#[test]
+fn an_editable_install_of_another_tool_is_listed_as_one() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let wheel = Wheel::module("edited", "1.0").write(&world.wheels());
+    world.install(&environment, &[wheel.to_str().unwrap()]).success();
+    let origin = r#"{"dir_info": {"editable": true}, "url": "file:///src/edited"}"#;
+    let file = environment.site().join("edited-1.0.dist-info/direct_url.json");
+    std::fs::write(file, origin).unwrap();
+    let freeze = world.run(&["pip", "freeze", "--python", environment.str()]).success();
+    assert_eq!(freeze.stdout, "-e file:///src/edited\n");
+}
+
+#[test]
+fn paths_in_a_requirements_file_start_from_the_current_folder() {
+    let world = World::new();
+    let environment = world.environment("env");
+    Wheel::module("placed", "1.0").write(&world.wheels());
+    let folder = world.path("elsewhere");
+    std::fs::create_dir(&folder).unwrap();
+    let file = folder.join("requirements.txt");
+    std::fs::write(&file, "./wheels/placed-1.0-py3-none-any.whl\n").unwrap();
+    world.install(&environment, &["-r", file.to_str().unwrap()]).success();
+    assert_eq!(environment.python("import placed; print(placed.VERSION)"), "1.0");
 }

@@ -6,6 +6,7 @@ mod damage;
 mod hostile;
 mod index;
 mod install;
+mod kill;
 mod network;
 mod resolve;
 mod wheel;

@@ -14,7 +14,7 @@ fn index(manners: Manners) -> Index {
 }
 
 /// Bytes that do not compress.
-fn noise(count: u32) -> Vec<u8> {
+pub(crate) fn noise(count: u32) -> Vec<u8> {
     let mut state = 1_u32;
     (0..count)
         .map(|_| {
@@ -218,105 +218,103 @@ fn constraints_limit_and_upgrades_lift() {
     assert_eq!(version(), "2.0");
 }
 
+/// `user:s3cret`, as it is sent.
+const AUTHORIZATION: &str = "Basic dXNlcjpzM2NyZXQ=";
+
 #[test]
-fn two_processes_install_the_same_wheels_at_once() {
+fn credentials_come_from_the_address_and_go_to_files_too_even_when_the_page_is_cached() {
     let world = World::new();
-    let index = index(Manners::default());
-    let environments: Vec<Environment> =
-        (0..3).map(|number| world.environment(&format!("env{number}"))).collect();
-    let url = index.url();
-    let children: Vec<_> = environments
-        .iter()
-        .map(|environment| {
-            let mut command = world.command(&[
-                "pip",
-                "install",
-                "--quiet",
-                "--index-url",
-                &url,
-                "--python",
-                environment.str(),
-                "app",
-            ]);
-            command.spawn().unwrap()
-        })
-        .collect();
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
+    let index = index(Manners { authorization: Some(AUTHORIZATION), ..Manners::default() });
+    let url = index.url().replace("http://", "http://user:s3cret@");
+    for name in ["one", "two"] {
+        let environment = world.environment(name);
+        let args = ["pip", "install", "--python", environment.str(), "--index-url", &url, "app"];
+        let ran = world.run(&args).success();
+        assert!(!ran.stderr.contains("s3cret"), "{ran:?}");
+        assert_app(&environment);
+        // Only what the index said is kept for the second time.
+        let store = world.path("cache/store");
+        std::fs::remove_dir_all(store).unwrap();
     }
-    environments.iter().for_each(assert_app);
-    world.run(&["cache", "verify"]).success();
 }
 
 #[test]
-fn a_killed_install_leaves_no_half_package_and_the_next_one_succeeds() {
+fn credentials_come_from_netrc_when_the_address_has_none() {
     let world = World::new();
-    let index = index(Manners::default());
-    for number in 0..12_u64 {
-        index.add(
-            &Wheel::module(&format!("part{number}"), "1.0")
-                .file(&format!("part{number}/data.bin"), noise(60_000)),
-        );
-    }
-    let parts: Vec<String> = (0..12).map(|number| format!("part{number}")).collect();
-    let url = index.url();
     let environment = world.environment("env");
-    for attempt in 0..6_u64 {
-        let mut command = world.command(&[
-            "pip",
-            "install",
-            "--quiet",
-            "--reinstall",
-            "--index-url",
-            &url,
-            "--python",
-            environment.str(),
-            "app",
-        ]);
-        let mut child = command.args(&parts).spawn().unwrap();
-        // Later each time, so that different steps are cut short.
-        std::thread::sleep(std::time::Duration::from_millis(25 * attempt * attempt));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let listed =
-            world.run(&["pip", "uninstall", "not-installed", "--python", environment.str()]);
-        listed.success();
-        assert_consistent(&environment);
-    }
-    install(
-        &world,
-        &environment,
-        &index,
-        &parts.iter().map(String::as_str).chain(["app"]).collect::<Vec<_>>(),
-    )
-    .success();
+    let index = index(Manners { authorization: Some(AUTHORIZATION), ..Manners::default() });
+    let netrc = world.path("netrc");
+    let install = |text: &str| {
+        std::fs::write(&netrc, text).unwrap();
+        let url = index.url();
+        let mut command = world.command(&["pip", "install", "--python", environment.str()]);
+        command.args(["--index-url", &url, "app"]).env("NETRC", &netrc).output().unwrap()
+    };
+    let refused = install("machine other.test login user password s3cret\n");
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("answered 401") && said.contains("hint: put credentials"), "{said}");
+    let installed = install("machine 127.0.0.1 login user password s3cret\n");
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
     assert_app(&environment);
-    assert_consistent(&environment);
+}
+
+#[test]
+fn executable_bits_that_come_last_are_right_and_cost_no_second_copy() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let world = World::new();
+    let environment = world.environment("env");
+    let index = Index::start(Manners { metadata_files: true, ..Manners::default() });
+    let guessed = Wheel::module("guessed", "1.0")
+        .file_with_mode("guessed/small.so", noise(1_000), 0o755)
+        .file_with_mode("guessed/large.so.1", noise(200_000), 0o755)
+        .file_with_mode("guessed/bin/tool", noise(2_000), 0o755);
+    let surprising = Wheel::module("surprising", "1.0")
+        .file_with_mode("surprising/small.py", noise(3_000), 0o755)
+        .file_with_mode("surprising/large.dat", noise(210_000), 0o755)
+        .file("surprising/plain.so", noise(4_000))
+        .file("surprising/large.so", noise(220_000));
+    index.add(&guessed);
+    index.add(&surprising);
+    let mode = |path: &str| {
+        let found = std::fs::metadata(environment.site().join(path)).unwrap();
+        found.permissions().mode() & 0o777
+    };
+    install(&world, &environment, &index, &["guessed"]).success();
+    for path in ["guessed/small.so", "guessed/large.so.1", "guessed/bin/tool"] {
+        assert_eq!(mode(path), 0o755, "{path}");
+    }
+    assert_eq!(mode("guessed/__init__.py"), 0o644);
+    let pruned = world.run(&["cache", "prune"]).success();
+    assert!(pruned.stderr.contains("No unused entries found"), "{pruned:?}");
+    install(&world, &environment, &index, &["surprising"]).success();
+    for path in ["surprising/small.py", "surprising/large.dat"] {
+        assert_eq!(mode(path), 0o755, "{path}");
+    }
+    for path in ["surprising/plain.so", "surprising/large.so"] {
+        assert_eq!(mode(path), 0o644, "{path}");
+    }
+    let pruned = world.run(&["cache", "prune"]).success();
+    assert!(pruned.stderr.contains("Removed 4 files"), "what was guessed wrong: {pruned:?}");
     world.run(&["cache", "verify"]).success();
 }
 
-/// Every package that is listed is whole, and nothing else is there.
-fn assert_consistent(environment: &Environment) {
-    let site = environment.site();
-    let mut modules = Vec::new();
-    let mut listed = Vec::new();
-    for entry in std::fs::read_dir(&site).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        match name.strip_suffix(".dist-info") {
-            Some(stem) => listed.push(stem.split('-').next().unwrap().to_owned()),
-            None => modules.push(name),
-        }
-    }
-    modules.sort();
-    listed.sort();
-    assert_eq!(modules, listed);
-    for module in modules {
-        let record = std::fs::read_to_string(site.join(format!("{module}-1.0.dist-info/RECORD")))
-            .or_else(|_| {
-                std::fs::read_to_string(site.join(format!("{module}-2.0.dist-info/RECORD")))
-            });
-        for line in record.unwrap().lines() {
-            assert!(site.join(line.split(',').next().unwrap()).is_file(), "{line}");
-        }
-    }
+#[test]
+fn requests_go_through_the_proxy_of_the_variables_or_of_the_option() {
+    let world = World::new();
+    let index = index(Manners::default());
+    let proxy = index.url().replace("/simple/", "");
+    let url = "http://proxied.test/simple/";
+    let environment = world.environment("env");
+    let args = ["pip", "install", "--python", environment.str(), "--index-url", url, "app"];
+    let through_variable = world.command(&args).env("http_proxy", &proxy).output().unwrap();
+    assert!(through_variable.status.success(), "{through_variable:?}");
+    assert_app(&environment);
+    assert!(index.log().iter().any(|path| path == "/simple/app/"));
+    let again = [&args[..], &["--proxy", &proxy, "--refresh", "--reinstall"]].concat();
+    world.run(&again).success();
+    assert!(index.log().iter().any(|path| path == "/simple/app/"));
+    let wrong = [&args[..], &["--proxy", "::", "--refresh"]].concat();
+    world.run(&wrong).failure(2, &["is not the address of a proxy", "hint: write it like"]);
 }
