@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bench_util::{CaseError, Comparison, Error, Paired, Place, Settings, Workdir};
 
-use crate::local::{check, with_cases};
+use crate::local::{Against, check, with_cases};
 use crate::server::Server;
 use crate::tools::Tools;
 use crate::wheels::{ARM, ENVIRONMENT, Package, Wheels};
@@ -36,6 +36,7 @@ pub(crate) fn run(
     let index = &index;
     let comparison = with_cases(
         paired,
+        Against::Uv,
         |tool| {
             Box::new(move |meter| {
                 let (cache, environment) =

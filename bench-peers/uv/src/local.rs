@@ -1,4 +1,5 @@
-//! One wheel from a file, cold and warm: the rows of astral-sh/uv#21327.
+//! One wheel from a file, cold and warm: the rows of astral-sh/uv#21327, and the price of sharing
+//! files, which that change is about, in our own program.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -8,11 +9,41 @@ use bench_util::{
     Workdir,
 };
 
-use crate::tools::{ALL, Tool, Tools};
+use crate::tools::{Tool, Tools};
 use crate::wheels::{ARM, Kind, Package};
 
 /// Ratio to uv, in either cache mode, wall and CPU.
 const GOAL: Goal = Goal::AtMost(0.60);
+
+/// Ratio to the same program without sharing. uv's own price is 1.03 to 1.04.
+const GOAL_SHARING: Goal = Goal::AtMost(1.00);
+
+/// Pairs for a wheel that installs in milliseconds, in which noise is large.
+const SMALL_ROUNDS: usize = 40;
+
+/// Programs that are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Against {
+    /// uv in both of its cache modes.
+    Uv,
+    /// mini-uv itself, with a folder per wheel.
+    Itself,
+}
+
+impl Against {
+    /// The reference comes first, the subject last.
+    fn tools(self) -> &'static [Tool] {
+        match self {
+            Self::Uv => &[Tool::Uv, Tool::UvContentAddressed, Tool::MiniUv],
+            Self::Itself => &[Tool::MiniUvSeparate, Tool::MiniUv],
+        }
+    }
+
+    fn title(self, package: Package, state: &str) -> String {
+        let what = format!("{} {} {state}", package.name, package.version);
+        if self == Self::Uv { what } else { format!("{what}, the price of sharing files") }
+    }
+}
 
 /// The install less what asking the interpreter costs.
 const WITHOUT_QUERY: &str = "without_interpreter_query_ns";
@@ -31,20 +62,33 @@ pub(crate) struct Local<'a> {
 
 impl Local<'_> {
     pub(crate) fn run(&self, report: &mut Report) {
-        report.add_or_failed(&format!("{} cold", self.package.name), self.cold());
-        report.add_or_failed(&format!("{} warm", self.package.name), self.warm());
+        let name = self.package.name;
+        report.add_or_failed(&format!("{name} cold"), self.cold(Against::Uv));
+        report.add_or_failed(&format!("{name} warm"), self.warm());
+        // Nothing of a wheel with few files is worth sharing, and all of it is the interpreter query.
+        if !self.is_small() {
+            report.add_or_failed(&format!("{name} sharing"), self.cold(Against::Itself));
+        }
+    }
+
+    fn is_small(&self) -> bool {
+        self.package.name == "anyio"
+    }
+
+    fn paired<'p>(&self, name: String) -> Paired<'p> {
+        let paired = Paired::new(name).settings(self.settings);
+        if self.is_small() { paired.rounds(SMALL_ROUNDS) } else { paired }
     }
 
     /// Every run starts with an empty cache. Caches are not deleted: the file system is made anew.
-    fn cold(&self) -> Result<Comparison, Error> {
+    fn cold(&self, against: Against) -> Result<Comparison, Error> {
         let work = RefCell::new(Workdir::on(&Place::JournaledExt4 { size_bytes: SIZE_BYTES })?);
         let before = || Ok(work.borrow_mut().renew_over(FULL_BYTES).map(drop)?);
-        let paired = Paired::new(format!("{} {} cold", self.package.name, self.package.version))
-            .settings(self.settings)
-            .before_round(before);
-        let queries = self.package.name == "anyio";
+        let paired = self.paired(against.title(self.package, "cold")).before_round(before);
+        let queries = self.is_small();
         let comparison = with_cases(
             paired,
+            against,
             |tool| {
                 let work = &work;
                 Box::new(move |meter| {
@@ -67,11 +111,11 @@ impl Local<'_> {
     fn warm(&self) -> Result<Comparison, Error> {
         let work = Workdir::on(&Place::JournaledExt4 { size_bytes: SIZE_BYTES })?;
         let caches: Vec<(Tool, PathBuf)> =
-            ALL.iter().map(|tool| (*tool, work.unused("cache"))).collect();
-        let paired = Paired::new(format!("{} {} warm", self.package.name, self.package.version))
-            .settings(self.settings);
+            Against::Uv.tools().iter().map(|tool| (*tool, work.unused("cache"))).collect();
+        let paired = self.paired(Against::Uv.title(self.package, "warm"));
         with_cases(
             paired,
+            Against::Uv,
             |tool| {
                 let (work, caches) = (&work, &caches);
                 Box::new(move |meter| {
@@ -133,21 +177,27 @@ impl Local<'_> {
 /// The work of one tool.
 type Work<'a> = Box<dyn FnMut(&mut Meter<'_, '_>) -> Result<(), CaseError> + 'a>;
 
-/// uv is the reference; mini-uv has the same goal against both of its cache modes.
+/// The goals are mini-uv's: the same against both cache modes of uv, another one against itself.
 pub(crate) fn with_cases<'a>(
-    paired: Paired<'a>,
+    mut paired: Paired<'a>,
+    against: Against,
     work: impl Fn(Tool) -> Work<'a>,
     queries: bool,
 ) -> Paired<'a> {
-    let other = Tool::UvContentAddressed;
-    let paired = paired
-        .reference_metered(Tool::Uv.name(), work(Tool::Uv))
-        .case_metered(other.name(), work(other))
-        .case_metered(Tool::MiniUv.name(), work(Tool::MiniUv))
-        .goal_on(Metric::Wall, GOAL)
-        .goal_on(Metric::Cpu, GOAL)
-        .goal_against(other.name(), Metric::Wall, GOAL)
-        .goal_against(other.name(), Metric::Cpu, GOAL);
+    for (at, tool) in against.tools().iter().enumerate() {
+        paired = if at == 0 {
+            paired.reference_metered(tool.name(), work(*tool))
+        } else {
+            paired.case_metered(tool.name(), work(*tool))
+        };
+    }
+    let goal = if against == Against::Uv { GOAL } else { GOAL_SHARING };
+    paired = paired.goal_on(Metric::Wall, goal).goal_on(Metric::Cpu, goal);
+    if against == Against::Itself {
+        return paired;
+    }
+    let other = Tool::UvContentAddressed.name();
+    paired = paired.goal_against(other, Metric::Wall, GOAL).goal_against(other, Metric::Cpu, GOAL);
     if !queries {
         return paired;
     }
@@ -160,10 +210,14 @@ pub(crate) fn with_cases<'a>(
 pub(crate) fn check(environment: &Path, package: Package) -> Result<(), CaseError> {
     let lib = environment.join("lib");
     let python = std::fs::read_dir(&lib)?.next().ok_or("the environment has no library")??;
-    let info = format!("{}-{}.dist-info", package.name, package.version);
-    let record = python.path().join("site-packages").join(info).join("RECORD");
-    let text = std::fs::read_to_string(record)?;
     let top = python.path().join("site-packages");
+    // Some packages write their names with capitals.
+    let info = format!("{}-{}.dist-info", package.name, package.version);
+    let mut entries =
+        std::fs::read_dir(&top)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let info =
+        entries.find(|name| name.eq_ignore_ascii_case(&info)).ok_or("nothing was installed")?;
+    let text = std::fs::read_to_string(top.join(info).join("RECORD"))?;
     let lines = text.lines().filter(|line| !line.starts_with("../")).step_by(50);
     for name in lines.filter_map(|line| line.split(',').next()) {
         if !name.starts_with('"') && !top.join(name).is_file() {

@@ -25,9 +25,9 @@ pub(crate) enum Tool {
     Uv,
     UvContentAddressed,
     MiniUv,
+    /// The same program with a folder per wheel in its cache.
+    MiniUvSeparate,
 }
-
-pub(crate) const ALL: [Tool; 3] = [Tool::Uv, Tool::UvContentAddressed, Tool::MiniUv];
 
 impl Tool {
     pub(crate) fn name(self) -> &'static str {
@@ -35,6 +35,7 @@ impl Tool {
             Self::Uv => "uv",
             Self::UvContentAddressed => "uv, content-addressed-cache",
             Self::MiniUv => "mini-uv",
+            Self::MiniUvSeparate => "mini-uv, no deduplication",
         }
     }
 }
@@ -69,7 +70,10 @@ impl Tools {
 
     /// A command of `tool` with its cache in `cache`, without any settings of the caller.
     pub(crate) fn command(&self, tool: Tool, cache: &Path) -> Command {
-        let program = if tool == Tool::MiniUv { &self.mini_uv } else { &self.uv };
+        let program = match tool {
+            Tool::Uv | Tool::UvContentAddressed => &self.uv,
+            Tool::MiniUv | Tool::MiniUvSeparate => &self.mini_uv,
+        };
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
             let shown = name.to_string_lossy();
@@ -91,6 +95,9 @@ impl Tools {
         let mut command = self.command(tool, cache);
         command.args(["pip", "install", "--no-deps", "--link-mode", "hardlink", "--python"]);
         command.arg(environment.join("bin").join("python"));
+        if tool == Tool::MiniUvSeparate {
+            command.arg("--no-deduplication");
+        }
         command
     }
 
