@@ -26,7 +26,8 @@ fn main() -> ExitCode {
 
 fn run() -> Result<ExitCode> {
     let settings = Settings::from_args()?;
-    let question = "Does the gate catch a slowed build of ours, and let an equal one pass?";
+    let question =
+        "Does the gate let an equal build pass, and catch a slowed one (missed is right there)?";
     let mut report = Report::new("gate", question);
     let work = Workdir::on(&Place::Memory)?;
     let file = work.path().join("index");

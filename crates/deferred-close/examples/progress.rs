@@ -9,11 +9,10 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
 
-use deferred_close::Closer;
+use deferred_close::{Closer, Progress, Throttled};
 
 const FILES: usize = 1000;
 const TICK: Duration = Duration::from_millis(100);
@@ -22,27 +21,29 @@ fn main() -> Result<(), Box<dyn Error>> {
     let parent = env::args_os().nth(1).map_or_else(env::temp_dir, PathBuf::from);
     let folder = parent.join(format!("deferred-close-{}", std::process::id()));
     fs::create_dir(&folder)?;
-    let closer = Closer::default();
-    let (done, ticks) = mpsc::channel::<()>();
-    let written = thread::scope(|threads| {
-        if io::stderr().is_terminal() {
-            let closer = &closer;
-            threads.spawn(move || show(closer, &ticks));
-        }
-        let written = closer.scope(|scope| {
-            let group = scope.group("demo");
-            write_files(&group, &folder)?;
-            group.wait()?;
-            Ok::<_, io::Error>(())
-        });
-        drop(done);
-        written
+    let mut builder = Closer::builder();
+    if io::stderr().is_terminal() {
+        builder = builder.observer(Arc::new(Throttled::new(TICK, show)));
+    }
+    let closer = builder.build();
+    let written = closer.scope(|scope| {
+        let group = scope.group("demo");
+        write_files(&group, &folder)?;
+        group.wait()?;
+        Ok::<_, io::Error>(())
     });
+    if io::stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
     fs::remove_dir_all(&folder)?;
     written??;
     println!("{:?}", closer.stats());
     assert_eq!(closer.stats().inline + closer.stats().deferred, FILES as u64);
     Ok(())
+}
+
+fn show(now: &Progress, per_second: u64) {
+    eprint!("\rclosing: {} open, {per_second}/s, {} threads \x1b[K", now.pending, now.threads);
 }
 
 fn write_files(group: &deferred_close::Group<'_>, folder: &std::path::Path) -> io::Result<()> {
@@ -53,16 +54,4 @@ fn write_files(group: &deferred_close::Group<'_>, folder: &std::path::Path) -> i
         group.close(file, path).fail_fast()?;
     }
     Ok(())
-}
-
-/// Polls: an observer would be called for each file, a person reads ten lines a second.
-fn show(closer: &Closer, done: &mpsc::Receiver<()>) {
-    let mut before = 0;
-    while done.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-        let now = closer.progress();
-        let rate = (now.closed - before) * 10;
-        before = now.closed;
-        eprint!("\rclosing: {} open, {rate}/s, {} threads \x1b[K", now.pending, now.threads);
-    }
-    eprint!("\r\x1b[K");
 }

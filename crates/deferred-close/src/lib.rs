@@ -27,7 +27,7 @@ pub use durable::{FileSystem, Synced};
 pub use errors::{CloseError, CloseErrors};
 pub use finish::{Dropping, Finish, close_inline};
 pub use group::{Group, Handed};
-pub use observe::{Observer, Progress, Stats};
+pub use observe::{Observer, Progress, Stats, Throttled};
 pub use retry::{Retried, rename_retrying, spawn_retrying};
 pub use scope::Scope;
 pub use spawn_lock::{SpawnLock, Spawning, Writing};

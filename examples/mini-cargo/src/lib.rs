@@ -11,6 +11,7 @@ mod cached;
 mod cargo_files;
 mod catalog;
 mod cli;
+mod closing;
 mod command;
 mod diff;
 mod fetch;

@@ -5,16 +5,15 @@
 //! another wheel fails, so that trying again is cheap.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::Context;
-use deferred_close::Closer;
 use stream_extract::Scratch;
 
 use crate::cache::Cache;
-use crate::closing::Closing;
+use crate::closing;
 use crate::dist::{Chosen, Location};
 use crate::environment::Environment;
 use crate::http::Http;
@@ -84,7 +83,7 @@ impl Installation<'_> {
     fn prepare(&self, dirs: &[PathBuf]) -> anyhow::Result<Vec<Staged>> {
         let bar = self.ui.bar(dirs.len() as u64, "Preparing packages...");
         let cancel = AtomicBool::new(false);
-        let closer = Closer::builder().observer(Arc::new(Closing::on(&bar))).build();
+        let closer = closing::closer(&bar);
         let unpacker = Unpacker {
             cache: self.cache,
             http: self.http,

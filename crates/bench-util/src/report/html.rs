@@ -24,7 +24,7 @@ th{color:var(--faint);font-weight:500}\
 background:var(--wash);border-left:3px solid var(--line)}\
 nav{columns:16rem;font-size:.9rem}nav a{display:block;break-inside:avoid}a{color:var(--plain)}\
 @media(max-width:44rem){table,tbody,tr,td{display:block}thead{display:none}tr{padding:.6em 0;border-bottom:1px solid var(--line)}\
-td{border:0;padding:.1em 0;display:grid;grid-template-columns:7.5rem 1fr}td::before{content:attr(data-head);color:var(--faint)}}";
+td{border:0;padding:.1em 0;display:grid;grid-template-columns:7.5rem 1fr}td::before{content:attr(data-head);color:var(--faint)}td:has(span:empty){display:none}}";
 
 const HEAD: [&str; 7] = ["case", "reference", "ours", "ratio", "95 % interval", "goal", "verdict"];
 

@@ -13,10 +13,11 @@ use std::thread;
 
 use anyhow::{Context as _, Result};
 use cas_store::{Options, Store};
-use deferred_close::{Closer, Scope};
+use deferred_close::Scope;
 
 use super::Run;
 use crate::cli::Vendor;
+use crate::closing;
 use crate::fetch;
 use crate::lock::{Lock, Locked};
 use crate::shell::Shell;
@@ -95,7 +96,7 @@ fn unpack_all(shell: Shell, store: &Store, stage: &Stage, jobs: &[Job<'_>]) -> R
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(None);
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
-    let closer = Closer::default();
+    let (closer, line) = closing::closer(shell);
     let joined = closer.scope(|scope| {
         thread::scope(|threads_scope| {
             for _ in 0..threads.min(jobs.len()) {
@@ -109,6 +110,7 @@ fn unpack_all(shell: Shell, store: &Store, stage: &Stage, jobs: &[Job<'_>]) -> R
             }
         });
     });
+    line.finish_and_clear();
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
         None => joined.map(|()| counts).context("failed to write the vendored files"),
