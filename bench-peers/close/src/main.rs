@@ -39,6 +39,11 @@ fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error}");
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            eprintln!("  cause: {inner}");
+            cause = inner.source();
+        }
         ExitCode::from(2)
     })
 }

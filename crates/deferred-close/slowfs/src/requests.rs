@@ -58,8 +58,9 @@ fn attributes(number: u64, node: &Node) -> FileAttr {
         kind: file_type(node.kind),
         perm: node.mode,
         nlink: 1,
-        uid: 0,
-        gid: 0,
+        // Whoever mounts it may write in it.
+        uid: rustix::process::geteuid().as_raw(),
+        gid: rustix::process::getegid().as_raw(),
         rdev: 0,
         blksize: 4096,
         flags: 0,
