@@ -7,6 +7,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+mod api;
 mod bench;
 mod ci;
 mod demo;
@@ -14,6 +15,7 @@ mod dependencies;
 mod shell;
 mod soak;
 mod tree;
+mod windows;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -26,6 +28,8 @@ usage: cargo xtask <chore>
                      what continuous integration runs, in the same order; --full: and what takes long
   soak [--minutes N] stores and installers under kills, a full disk and few file descriptors
   dependencies       what each library drags in, as docs/DEPENDENCIES.md holds it
+  api [--write]      the libraries' public interfaces against their lists in docs/api
+  windows -p NAME .. the tests under Wine, with the list of those left out and why
 ";
 
 #[expect(clippy::print_stderr, reason = "a command-line program reports to its user")]
@@ -54,6 +58,8 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "ci" => Ok(ci::run(rest)),
         "soak" => soak::run(rest).map(|()| ExitCode::SUCCESS),
         "dependencies" => dependencies::run().map(|()| ExitCode::SUCCESS),
+        "api" => api::run(rest).map(|()| ExitCode::SUCCESS),
+        "windows" => windows::run(rest).map(|()| ExitCode::SUCCESS),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(ExitCode::SUCCESS)

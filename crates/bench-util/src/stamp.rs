@@ -111,7 +111,8 @@ fn command_line(mut arguments: impl Iterator<Item = String>) -> String {
     while let Some(argument) = arguments.next() {
         match argument {
             option if option == "--out" => drop(arguments.next()),
-            path if Path::new(&path).is_absolute() => shown.push("<path>".to_owned()),
+            // Not `is_absolute`: on Windows that asks for a drive, and `/home/me` has none.
+            path if Path::new(&path).has_root() => shown.push("<path>".to_owned()),
             plain => shown.push(plain),
         }
     }

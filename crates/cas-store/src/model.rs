@@ -322,6 +322,7 @@ fn sweep(turn: &Turn) -> io::Result<Outcome> {
         Retired::Removed => Outcome::Removed,
         Retired::PutBack => Outcome::PutBack,
         Retired::Gone => Outcome::Gone,
+        Retired::Held => Outcome::Kept,
     })
 }
 

@@ -15,7 +15,8 @@ pub enum Protection {
     ///
     /// Decided when the store is created. It helps one user against accidents: root ignores it, and
     /// editors that save by renaming go around it (harmlessly). Other users cannot link such objects
-    /// where `fs.protected_hardlinks` is on.
+    /// where `fs.protected_hardlinks` is on. On Windows it is `Detect`: a read-only file could not be
+    /// replaced there.
     ReadOnly,
     /// Placements never share an inode: copy-on-write clones where the file system has them, copies
     /// elsewhere.

@@ -31,7 +31,7 @@
 
 use std::io;
 
-use crate::sys::{FileKind, LinkFailure, Seen, gone_is_fine, link_failure, there_is_fine};
+use crate::sys::{FileKind, LinkFailure, Seen, gone_is_fine, is_held, link_failure, there_is_fine};
 
 /// The files that one protocol run can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -203,12 +203,15 @@ pub(crate) enum Retired {
     PutBack,
     /// Somebody else removed it.
     Gone,
+    /// A program holds it open and does not let it be removed (Windows).
+    Held,
 }
 
 /// Removes an object that was seen with one link, unless it gains another meanwhile.
 pub(crate) fn retire(calls: &impl Calls) -> io::Result<Retired> {
     match calls.rename(Name::Object, Name::Aside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Retired::Gone),
+        Err(error) if is_held(&error) => return Ok(Retired::Held),
         other => other?,
     }
     if calls.stat(Name::Aside)?.links > 1 {

@@ -395,6 +395,7 @@ impl<'a> Sweep<'a> {
                 self.report.objects_put_back += 1;
                 self.keep(seen);
             }
+            Retired::Held => self.keep(seen),
             Retired::Gone => {}
         }
     }

@@ -14,7 +14,7 @@ use crate::fresh;
 use crate::header::Header;
 use crate::layer::{self, Layer, Opened, Status};
 use crate::layout::{LOG_START, PAGE};
-use crate::medium::{Disk, Lock, Residence, Wait};
+use crate::medium::{self, Disk, Lock, Residence, Wait};
 use crate::options::{LockWait, Options, ReadMode};
 use crate::put::wide;
 use crate::record::{self, Content, Encoded, Kind};
@@ -86,7 +86,7 @@ pub enum WriteSkipped {
     NoLocking,
     /// Another process is committing, and the caller did not want to wait.
     Busy,
-    /// Somebody holds the file in a way that keeps it from being replaced (Windows).
+    /// Somebody holds the file in a way that keeps it from being opened or replaced (Windows).
     InUse,
     /// The file is not ours.
     Foreign,
@@ -336,6 +336,7 @@ pub(crate) fn lock_path(path: &Path) -> PathBuf {
 /// Tells a medium that refuses every write from one that failed.
 pub(crate) fn refusal(verb: &'static str, path: &Path, error: io::Error) -> Result<WriteSkipped> {
     match error.kind() {
+        _ if medium::is_held(&error) => Ok(WriteSkipped::InUse),
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => Ok(WriteSkipped::ReadOnly),
         _ => Err(Error::io(verb, path, error)),
     }

@@ -1,7 +1,8 @@
 //! What is checked. Cheap and likely failures come first; nothing here decides how steps are run.
 //!
-//! [`STEPS`] run for every change. [`FURTHER`] ones take much longer and run by name or with
-//! `--full`: other platforms, sanitizers, fuzzing, soaking.
+//! [`STEPS`] run for every change. [`FURTHER`] ones take much longer, or need what a machine may not
+//! get, and run by name or with `--full`: other platforms, sanitizers, fuzzing. `docs/PLATFORMS.md`
+//! has the reason for each.
 
 /// One step: its name, its command (words without quoting) and additional environment.
 pub(super) struct Step {
@@ -51,10 +52,13 @@ pub(super) const STEPS: &[Step] = &[
         command: "cargo test -p deferred-close --release --test model",
         environment: &[("RUSTFLAGS", "--cfg shuttle")],
     },
+    step("soak", "cargo xtask soak --minutes 2"),
 ];
 
-/// Other platforms, sanitizers and long runs; by name, or all of them with `--full`.
+/// Other platforms, sanitizers and fuzzing; by name, or all of them with `--full`.
 pub(super) const FURTHER: &[Step] = &[
+    // Against docs/api; further, because the format that it reads belongs to one compiler version.
+    step("interfaces", "cargo xtask api"),
     // Windows programs run under Wine. The libraries only: the examples' tests drive Unix tools.
     step(
         "windows lints",
@@ -64,10 +68,7 @@ pub(super) const FURTHER: &[Step] = &[
             " -- -D warnings"
         ),
     ),
-    step(
-        "windows tests",
-        concat!(".ci/cross x86_64-pc-windows-gnu test --no-fail-fast ", libraries!()),
-    ),
+    step("windows tests", concat!("cargo xtask windows ", libraries!())),
     // Type checks where nothing can be linked.
     step("msvc types", concat!(".ci/cross x86_64-pc-windows-msvc check --tests ", libraries!())),
     step("macos types", concat!(".ci/cross aarch64-apple-darwin check --tests ", libraries!())),
@@ -75,18 +76,19 @@ pub(super) const FURTHER: &[Step] = &[
     // processes and other programs is no matter of bytes, and too slow under emulation.
     step("big-endian", concat!(".ci/cross s390x-unknown-linux-gnu test ", byte_formats!())),
     step("32-bit", concat!(".ci/cross i686-unknown-linux-gnu test ", byte_formats!())),
+    // The pinned compiler has the sanitizer's library, and the variable lets it be used.
     Step {
         name: "address sanitizer",
         command: concat!(
-            "rustup run nightly cargo test --no-fail-fast --target x86_64-unknown-linux-gnu ",
+            "cargo test --no-fail-fast --target x86_64-unknown-linux-gnu ",
             libraries!()
         ),
         environment: &[
+            ("RUSTC_BOOTSTRAP", "1"),
             ("RUSTFLAGS", "-Zsanitizer=address"),
             ("RUSTDOCFLAGS", "-Zsanitizer=address"),
         ],
     },
     // Seconds for each target.
     step("fuzzing", ".ci/fuzz 60"),
-    step("soak", "cargo xtask soak --minutes 2"),
 ];

@@ -117,6 +117,7 @@ fn an_empty_budget_still_runs_the_six_rounds_that_a_verdict_needs() {
     assert_eq!(comparison.stopped, Stopped::Budget);
 }
 
+#[cfg(unix)] // Elsewhere only wall time is measured.
 #[test]
 fn commands_are_charged_for_their_own_cpu_time() {
     let busy = |turns: u32| {

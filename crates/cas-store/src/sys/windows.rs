@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -177,28 +178,24 @@ pub(crate) fn touch(dir: &Dir, name: &str) -> io::Result<()> {
     file.set_modified(SystemTime::now())
 }
 
+/// Asks for attributes only, which no other program's share mode can refuse; opens folders too, and
+/// a link itself instead of what it points to.
 pub(crate) fn stat_path(path: &Path) -> io::Result<Seen> {
-    if fs::symlink_metadata(path)?.is_dir() {
-        return folder_seen(path);
-    }
-    stat_file(&File::open(path)?)
+    const FILE_READ_ATTRIBUTES: u32 = 0x80;
+    const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+    const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+    let file = OpenOptions::new()
+        .access_mode(FILE_READ_ATTRIBUTES)
+        .custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT)
+        .open(path)?;
+    stat_file(&file)
 }
 
-/// Folders cannot be opened as files without flags; only their kind matters here.
-fn folder_seen(path: &Path) -> io::Result<Seen> {
-    let handle = winapi_util::Handle::from_path_any(path)?;
-    let found = winapi_util::file::information(&handle)?;
-    Ok(Seen {
-        kind: FileKind::Folder,
-        size: 0,
-        modified: Instant { seconds: 0, nanoseconds: 0 },
-        changed_s: 0,
-        mode: 0,
-        links: found.number_of_links(),
-        inode: Inode { device: found.volume_serial_number().into(), number: found.file_index() },
-        owner: 0,
-        disk_bytes: 0,
-    })
+/// True when another program opened the file without sharing it, or locked a part of it.
+pub(crate) fn is_held(error: &io::Error) -> bool {
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+    const ERROR_LOCK_VIOLATION: i32 = 33;
+    matches!(error.raw_os_error(), Some(ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION))
 }
 
 pub(crate) fn has_attributes(_: &Path) -> bool {

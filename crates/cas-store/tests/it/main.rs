@@ -32,3 +32,6 @@ mod child;
 mod disks;
 #[cfg(target_os = "linux")]
 mod storm;
+
+#[cfg(windows)]
+mod windows;

@@ -7,3 +7,5 @@ mod fixture;
 #[cfg(target_os = "linux")]
 mod slow;
 mod spawn;
+#[cfg(windows)]
+mod windows;

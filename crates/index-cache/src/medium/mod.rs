@@ -8,7 +8,7 @@ mod map;
 mod os;
 
 pub(crate) use map::Map;
-pub(crate) use os::OsDisk;
+pub(crate) use os::{OsDisk, is_held};
 
 use std::fmt::Debug;
 use std::io;

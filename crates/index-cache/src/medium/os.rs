@@ -123,6 +123,11 @@ fn open_lock(path: &Path) -> io::Result<File> {
     }
 }
 
+/// True when somebody has the file open in a way that keeps others from opening or replacing it.
+pub(crate) fn is_held(error: &io::Error) -> bool {
+    platform::is_held(error)
+}
+
 fn is_lockless(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Unsupported || platform::is_lockless(error)
 }

@@ -79,3 +79,8 @@ pub(super) fn is_lockless(error: &io::Error) -> bool {
     let lockless = [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
     Errno::from_io_error(error).is_some_and(|errno| lockless.contains(&errno))
 }
+
+/// Nobody can keep a file from being opened or replaced here.
+pub(super) fn is_held(_error: &io::Error) -> bool {
+    false
+}

@@ -60,3 +60,10 @@ pub(super) fn is_lockless(error: &io::Error) -> bool {
     const ERROR_INVALID_FUNCTION: i32 = 1;
     matches!(error.raw_os_error(), Some(ERROR_NOT_SUPPORTED | ERROR_INVALID_FUNCTION))
 }
+
+/// Another program opened the file without sharing it, or locked a part of it: a backup, a scanner.
+pub(super) fn is_held(error: &io::Error) -> bool {
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+    const ERROR_LOCK_VIOLATION: i32 = 33;
+    matches!(error.raw_os_error(), Some(ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION))
+}

@@ -13,3 +13,5 @@ mod layers;
 mod medium;
 mod prefetch;
 mod processes;
+#[cfg(windows)]
+mod windows;

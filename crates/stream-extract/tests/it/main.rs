@@ -23,3 +23,5 @@ mod recorder;
 mod round_trip;
 mod sinks;
 mod sizes;
+#[cfg(windows)]
+mod windows;

@@ -68,6 +68,12 @@ impl Tree {
 }
 
 /// Renames `from` to `to` unless `to` exists.
+///
+/// Windows' own rename replaces, at least an empty folder, and no safe call is without it: what appears
+/// between the look and the rename may be replaced.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    if to.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
     fs::rename(from, to)
 }
