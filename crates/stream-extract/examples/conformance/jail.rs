@@ -24,6 +24,8 @@ pub(crate) struct Jail {
     /// This program, where `nobody` may execute it.
     program: PathBuf,
     unprivileged: bool,
+    /// What belonged to `nobody` before.
+    known: Vec<PathBuf>,
 }
 
 impl Jail {
@@ -32,7 +34,7 @@ impl Jail {
         let program = folder.path().join("conformance");
         fs::copy(std::env::current_exe()?, &program)?;
         let unprivileged = system::open_to_others(folder.path(), &program)?;
-        Ok(Self { folder, program, unprivileged })
+        Ok(Self { folder, program, unprivileged, known: system::of_nobody()? })
     }
 
     pub(crate) fn whose(&self) -> &'static str {
@@ -60,9 +62,10 @@ impl Jail {
         Ok(verdict)
     }
 
-    /// How many things of `nobody`'s lie where everybody may write.
-    pub(crate) fn escaped(&self) -> io::Result<usize> {
-        if self.unprivileged { system::escaped() } else { Ok(0) }
+    /// Things of `nobody`'s that appeared where everybody may write.
+    pub(crate) fn escaped(&self) -> io::Result<Vec<PathBuf>> {
+        let found = if self.unprivileged { system::of_nobody()? } else { Vec::new() };
+        Ok(found.into_iter().filter(|path| !self.known.contains(path)).collect())
     }
 }
 
@@ -120,7 +123,7 @@ mod system {
     use std::io;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
     use std::os::unix::process::CommandExt as _;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::process::Command;
 
     const NOBODY: u32 = 65_534;
@@ -149,26 +152,24 @@ mod system {
         Ok(())
     }
 
-    #[expect(clippy::print_stdout, reason = "a program for people")]
-    pub(super) fn escaped() -> io::Result<usize> {
-        let mut count = 0;
+    pub(super) fn of_nobody() -> io::Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
         for folder in WRITABLE_BY_ALL {
             for entry in fs::read_dir(folder).into_iter().flatten() {
                 let path = entry?.path();
-                if path.symlink_metadata().is_ok_and(|found| found.uid() == NOBODY) {
-                    println!("    FAULT: {} belongs to nobody", path.display());
-                    count += 1;
+                if path.symlink_metadata().is_ok_and(|metadata| metadata.uid() == NOBODY) {
+                    found.push(path);
                 }
             }
         }
-        Ok(count)
+        Ok(found)
     }
 }
 
 #[cfg(not(unix))]
 mod system {
     use std::io;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::process::Command;
 
     pub(super) fn open_to_others(_: &Path, _: &Path) -> io::Result<bool> {
@@ -179,7 +180,7 @@ mod system {
         Ok(())
     }
 
-    pub(super) fn escaped() -> io::Result<usize> {
-        Ok(0)
+    pub(super) fn of_nobody() -> io::Result<Vec<PathBuf>> {
+        Ok(Vec::new())
     }
 }

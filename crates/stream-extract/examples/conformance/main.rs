@@ -4,8 +4,8 @@
 //! cargo run --release -p stream-extract --all-features --example conformance -- [--verbose] [--corpora] [FOLDER...]
 //! ```
 //!
-//! Columns: read as a stream and as a seekable file under the portable policy, and as a stream under
-//! that of the Python package index. `--corpora` adds the archives that published crates and Debian
+//! Columns: read as a stream and as a seekable file under the portable policy, as a stream under that
+//! of the Python package index, and, as an oracle, by the `zip` crate. `--corpora` adds the archives that published crates and Debian
 //! packages carry for their tests.
 //!
 //! Each archive is judged by a process of its own in a jail: an empty folder, without privileges (as
@@ -72,8 +72,8 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
 fn judge_all(mut files: Vec<PathBuf>, verbose: bool) -> Result<usize, Box<dyn Error>> {
     files.sort();
     let jail = Jail::make()?;
-    println!("{:<10} {:<10} {:<10} archive", "stream", "seek", "pypi");
-    let (mut accepted, mut faults, mut peak) = ([0; 3], 0, 0);
+    println!("{:<10} {:<10} {:<10} {:<10} archive", "stream", "seek", "pypi", "zip crate");
+    let (mut accepted, mut faults, mut peak) = ([0; 4], 0, 0);
     for file in &files {
         let verdict = jail.judge(file)?;
         print_row(file, &verdict, verbose);
@@ -87,15 +87,18 @@ fn judge_all(mut files: Vec<PathBuf>, verbose: bool) -> Result<usize, Box<dyn Er
         }
         peak = peak.max(verdict.memory_kib);
     }
-    faults += jail.escaped()?;
-    let [stream, seek, pypi] = accepted;
-    println!("{stream:<10} {seek:<10} {pypi:<10} accepted of {}", files.len());
+    for path in jail.escaped()? {
+        println!("    FAULT: {} was left by nobody", path.display());
+        faults += 1;
+    }
+    let [stream, seek, pypi, oracle] = accepted;
+    println!("{stream:<10} {seek:<10} {pypi:<10} {oracle:<10} accepted of {}", files.len());
     println!("{faults} faults; {}; peak memory of one archive {peak} KiB", jail.whose());
     Ok(faults)
 }
 
 fn print_row(file: &Path, verdict: &Verdict, verbose: bool) {
-    for column in 0..3 {
+    for column in 0..4 {
         print!("{:<10} ", verdict.words.get(column).map_or("-", String::as_str));
     }
     println!("{}", file.display());

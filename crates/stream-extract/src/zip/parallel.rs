@@ -125,8 +125,12 @@ pub(crate) fn read<R: ReadAt + ?Sized, S: Sink>(
 ) -> Result<Summary> {
     let mut cursor = Cursor::new(shared.source).map_err(Error::read)?;
     while let Some(run) = shared.take() {
-        for &position in &shared.order[run] {
+        let run = &shared.order[run];
+        let last = run.iter().max().map_or(0, |&last| last as usize);
+        let run_end = shared.table.next_offset(last, shared.start).saturating_add(4);
+        for &position in run {
             let index = position as usize;
+            cursor.narrow(shared.table.get(index).offset, run_end);
             let read = one(shared, job, scratch, sink, &mut cursor, index)
                 .map_err(|error| error.in_entry(index as u64, &scratch.name))?;
             between(shared.read.fetch_add(read, Ordering::Relaxed) + read);
@@ -146,7 +150,6 @@ fn one<R: ReadAt + ?Sized, S: Sink>(
 ) -> Result<u64> {
     let listed = shared.table.get(index);
     let next = shared.table.next_offset(index, shared.start);
-    cursor.narrow(listed.offset, next.saturating_add(4));
     let mut input = Input::at(cursor, listed.offset);
     input.watch(false, shared.cancel, None);
     job.count_entry()?;

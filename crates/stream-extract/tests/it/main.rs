@@ -16,6 +16,7 @@ mod fuzzed;
 mod hostile;
 mod made;
 mod mutations;
+mod oracle;
 mod partial;
 mod raw_tar;
 mod raw_zip;
