@@ -272,11 +272,13 @@ impl<'a> Catalog<'a> {
         if package.flags.unusable() || package.flags.other_name() {
             return false;
         }
+        if !dep.req.matches(&package.version) {
+            return false;
+        }
         if let Some(wanted) = self.pins.precise(dep) {
             return *wanted == package.version;
         }
-        dep.req.matches(&package.version)
-            && (!package.flags.yanked() || dep.req.is_locked() || self.pins.prefers(package))
+        !package.flags.yanked() || dep.req.is_locked() || self.pins.prefers(package)
     }
 
     /// Preferred ones, then those that more toolchains accept, then the newest.

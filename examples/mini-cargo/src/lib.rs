@@ -35,6 +35,7 @@ mod summary;
 mod unpack;
 mod workspace;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -44,7 +45,12 @@ const FAILED: u8 = 101;
 
 /// Runs the command that the process's arguments ask for.
 pub fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+    run(std::env::args_os())
+}
+
+/// Runs the command that `arguments` ask for; the first one is the program's name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match cli::Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let code = u8::from(error.use_stderr());
