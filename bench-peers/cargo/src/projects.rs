@@ -1,4 +1,4 @@
-//! The workspaces to lock: the user's, or this repository's own.
+//! The workspaces to lock: the user's, or else this repository's own and cargo's own crate.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,9 @@ use std::process::Command;
 use bench_util::{Error, Report, Settings, Workdir};
 
 use crate::{LARGE, copy, tools};
+
+/// Locked when there is no `--data`.
+const PUBLISHED: &str = "cargo@0.91.0";
 
 pub(crate) struct Project {
     pub(crate) name: String,
@@ -31,13 +34,38 @@ pub(crate) fn find(
     }
     if projects.is_empty() {
         projects.push(own(work)?);
+        match published(work) {
+            Ok(project) => projects.push(project),
+            Err(error) => report.failed(PUBLISHED, &error),
+        }
     }
     projects.retain(|project| !settings.quick || is_for_quick(&project.name));
     Ok(projects)
 }
 
 fn is_for_quick(name: &str) -> bool {
-    ["this repository", "toml-rs", LARGE].contains(&name)
+    ["this repository", "toml-rs", PUBLISHED, LARGE].contains(&name)
+}
+
+/// The workspace to build: a small one, with something in it.
+pub(crate) fn to_build(projects: &[Project]) -> usize {
+    projects.iter().position(|project| project.name != "empty").unwrap_or(0)
+}
+
+/// Cargo, as its authors publish it: real cargo downloads it alone to tell about it.
+fn published(work: &Workdir) -> Result<Project, Error> {
+    let home = work.fresh("shop")?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut info = Command::new(cargo);
+    info.args(["info", "--quiet", PUBLISHED]).current_dir(&home).env("CARGO_HOME", &home);
+    tools::output(&mut info)?;
+    let name = PUBLISHED.replace('@', "-");
+    let registries = sorted(&home.join("registry").join("src"));
+    let unpacked = registries.iter().map(|path| path.join(&name)).find(|path| path.is_dir());
+    let unpacked = unpacked.ok_or_else(|| Error::unavailable(PUBLISHED, "see cargo's message"))?;
+    let path = work.fresh("published")?;
+    copied(&unpacked, &path)?;
+    Ok(Project { name: PUBLISHED.to_owned(), path })
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {

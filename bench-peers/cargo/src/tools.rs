@@ -29,7 +29,12 @@ impl Tools {
 
     /// mini-cargo in `project`, with its own files in `cache`.
     pub(crate) fn mini_cargo(&self, home: &Path, cache: &Path, project: &Path) -> Command {
-        let mut command = clean(&self.mini_cargo, home, project);
+        Self::child(&self.mini_cargo, home, cache, project)
+    }
+
+    /// A program that behaves as mini-cargo.
+    pub(crate) fn child(program: &Path, home: &Path, cache: &Path, project: &Path) -> Command {
+        let mut command = clean(program, home, project);
         command.env("MINI_CARGO_CACHE_DIR", cache);
         command
     }
