@@ -76,26 +76,6 @@ impl Cached {
         Ok(Self { cache, files, shell, sparse, answers, pending, fresh })
     }
 
-    /// Asks the registry what was found pending; false when there was nothing.
-    pub(crate) fn ask(&self) -> Result<bool> {
-        let pending = self.pending.take();
-        if pending.is_empty() {
-            return Ok(false);
-        }
-        let sparse = sparse::require(self.sparse.as_ref())?;
-        let asked = pending.into_iter().map(|key| Ok((key.clone(), self.revision(&key)?)));
-        for (key, answer) in sparse.ask_all(&asked.collect::<Result<Vec<_>>>()?)? {
-            let known = match answer {
-                Answer::NotModified => Known::Unchanged,
-                Answer::Document(file) => Known::Document(Rc::new(file)),
-                Answer::Missing => Known::Missing,
-            };
-            self.learn(&key, &known)?;
-            self.answers.borrow_mut().insert(key, known);
-        }
-        Ok(true)
-    }
-
     /// The revision of what is known about a crate.
     fn revision(&self, key: &str) -> Result<Option<String>> {
         Ok(match self.load(key)? {
@@ -129,13 +109,6 @@ impl Cached {
         let imported = self.fresh.borrow().len();
         self.commit()?;
         Ok((imported, keys.len()))
-    }
-
-    /// Stores what was read from cargo's files since the cache was opened.
-    pub(crate) fn save(&self) {
-        if let Err(error) = self.commit() {
-            self.shell.warn(format_args!("the index cache was not updated: {error:#}"));
-        }
     }
 
     fn commit(&self) -> Result<()> {
@@ -284,6 +257,31 @@ impl Store for Cached {
         match self.known(key)? {
             Lookup::Unknown if online => Ok(self.defer(key)),
             known => Ok(known),
+        }
+    }
+
+    fn ask(&self) -> Result<bool> {
+        let pending = self.pending.take();
+        if pending.is_empty() {
+            return Ok(false);
+        }
+        let sparse = sparse::require(self.sparse.as_ref())?;
+        let asked = pending.into_iter().map(|key| Ok((key.clone(), self.revision(&key)?)));
+        for (key, answer) in sparse.ask_all(&asked.collect::<Result<Vec<_>>>()?)? {
+            let known = match answer {
+                Answer::NotModified => Known::Unchanged,
+                Answer::Document(file) => Known::Document(Rc::new(file)),
+                Answer::Missing => Known::Missing,
+            };
+            self.learn(&key, &known)?;
+            self.answers.borrow_mut().insert(key, known);
+        }
+        Ok(true)
+    }
+
+    fn save(&self) {
+        if let Err(error) = self.commit() {
+            self.shell.warn(format_args!("the index cache was not updated: {error:#}"));
         }
     }
 }

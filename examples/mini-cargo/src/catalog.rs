@@ -316,6 +316,11 @@ impl<'a> Catalog<'a> {
         Ok(count)
     }
 
+    /// The one version that the user asked for where `dep` is meant.
+    pub(crate) fn precise(&self, dep: &Dep) -> Option<&Version> {
+        self.pins.precise(dep)
+    }
+
     /// Every version of crate `name` in the registry, usable or not.
     pub(crate) fn registry_packages(&self, name: Name) -> Result<Vec<PackageId>> {
         let found = self.find(name, Freshness::Any)?.known();

@@ -51,6 +51,26 @@ pub(crate) enum Color {
     Never,
 }
 
+/// How a result is written.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Output {
+    /// Write the result for people, or as one JSON document on standard output
+    #[arg(long, value_name = "FMT", default_value = "human")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+}
+
+impl Output {
+    pub(crate) fn is_json(self) -> bool {
+        self.format == Format::Json
+    }
+}
+
 impl Common {
     pub(crate) fn color(&self) -> ColorChoice {
         match self.color {
@@ -79,7 +99,7 @@ pub(crate) enum Command {
     /// Fetch dependencies of a package from the network
     Fetch,
     /// Display a tree visualization of a dependency graph
-    Tree,
+    Tree(Output),
     /// Vendor all registry dependencies of a project
     Vendor(Vendor),
     /// Look after the caches
@@ -113,6 +133,8 @@ pub(crate) struct Update {
     /// Don't actually write the lockfile
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 impl Update {
@@ -144,7 +166,7 @@ pub(crate) enum Cache {
     /// Print where the caches are
     Dir,
     /// Print how large they are
-    Size,
+    Size(Output),
     /// Remove the caches
     Clean,
     /// Remove objects of the store that no crate uses, and free space in the index cache
@@ -152,7 +174,15 @@ pub(crate) enum Cache {
         /// Only say what would be removed
         #[arg(long)]
         dry_run: bool,
+        #[command(flatten)]
+        output: Output,
     },
     /// Check every byte of the caches
-    Verify,
+    Verify {
+        /// Set damaged entries aside and make what can be made from cargo's own files
+        #[arg(long)]
+        repair: bool,
+        #[command(flatten)]
+        output: Output,
+    },
 }

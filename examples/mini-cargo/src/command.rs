@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::env;
 use std::fs::File;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use anyhow::{Context as _, Result, bail};
 use cargo_config2::Config;
@@ -19,7 +20,9 @@ use crate::cached::Cached;
 use crate::cargo_files::CargoFiles;
 use crate::catalog::Catalog;
 use crate::cli::{Cli, Command, Common};
+use crate::config_patch;
 use crate::diff::Report;
+use crate::directory::DirectorySource;
 use crate::home::{Home, Registry};
 use crate::lock::Lock;
 use crate::net::Client;
@@ -29,34 +32,45 @@ use crate::resolve::Resolved;
 use crate::rust_version::RustVersion;
 use crate::shell::Shell;
 use crate::sparse::Sparse;
+use crate::store::Store;
 use crate::workspace::Workspace;
 
 /// One run of the program.
-#[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) shell: Shell,
     pub(crate) home: Home,
     common: Common,
     config: Config,
+    /// In place of the index cache.
+    store: Option<Rc<dyn Store>>,
 }
 
 impl Run {
-    pub(crate) fn new(common: Common, shell: Shell) -> Result<Self> {
+    fn new(
+        common: Common,
+        shell: Shell,
+        store: Option<Rc<dyn Store>>,
+        past_directory: bool,
+    ) -> Result<Self> {
         let dir = env::current_dir().context("failed to find the current folder")?;
-        let home = Home::find(&dir)?;
         let config = Config::load_with_cwd(&dir).context("failed to read cargo's configuration")?;
-        Ok(Self { shell, home, common, config })
+        let home = Home::find(&dir, &config, past_directory)?;
+        Ok(Self { shell, home, common, config, store })
+    }
+
+    fn is_offline(&self) -> bool {
+        let common = &self.common;
+        common.offline || common.frozen || self.config.net.offline.unwrap_or(false)
     }
 
     /// The registry's index when it may be asked.
     pub(crate) fn sparse(&self) -> Result<Option<Sparse>> {
-        let common = &self.common;
-        let offline = common.offline || common.frozen || self.config.net.offline.unwrap_or(false);
+        let offline = self.is_offline();
         match &self.home.registry {
             Registry::Remote { url, .. } if !offline => {
                 Ok(Sparse::new(Client::new(&self.config, self.shell)?, url))
             }
-            Registry::Remote { .. } | Registry::Local(_) => Ok(None),
+            Registry::Remote { .. } | Registry::Local(_) | Registry::Directory(_) => Ok(None),
         }
     }
 
@@ -66,8 +80,20 @@ impl Run {
         let files = match &self.home.registry {
             Registry::Remote { .. } => CargoFiles::new(&index),
             Registry::Local(_) => CargoFiles::local(&index),
+            Registry::Directory(root) => {
+                bail!("the directory source `{}` has no index to keep in a cache", root.display())
+            }
         };
         Cached::open(&self.home.index_file(), files, self.sparse()?, self.shell)
+    }
+
+    /// What versions are searched in.
+    fn records(&self) -> Result<Rc<dyn Store>> {
+        match (&self.store, &self.home.registry) {
+            (Some(store), _) => Ok(Rc::clone(store)),
+            (None, Registry::Directory(root)) => Ok(Rc::new(DirectorySource::read(root)?)),
+            (None, _) => Ok(Rc::new(self.cached()?)),
+        }
     }
 
     /// The flag that forbids changes of the lock file, if there is one.
@@ -81,7 +107,9 @@ impl Run {
 
     /// The project that the user is in or named.
     pub(crate) fn workspace(&self) -> Result<Workspace> {
-        Workspace::load(&self.manifest_path()?, &self.home.cargo)
+        let dir = env::current_dir().context("failed to find the current folder")?;
+        let patches = config_patch::find(&dir, &self.home.cargo)?;
+        Workspace::load(&self.manifest_path()?, &self.home.cargo, &patches)
     }
 
     /// What is locked: the lock file as far as the manifests still agree with it.
@@ -97,6 +125,7 @@ impl Run {
         let solution = locking.resolve(&pins)?;
         let (report, lock) = (locking.report(&solution), &solution.lock);
         if let Some(earlier) = &earlier {
+            project::check_archives(&earlier.lock, lock)?;
             project::rewrite_lock(workspace, earlier, lock, self.locked_flag())?;
             report.synced(&earlier.lock);
         } else {
@@ -128,7 +157,7 @@ impl Run {
 pub(crate) struct Locking<'a> {
     workspace: &'a Workspace,
     shell: Shell,
-    store: Cached,
+    store: Rc<dyn Store>,
     rust_versions: Vec<RustVersion>,
     /// Held until the records are read.
     _package_cache: Option<File>,
@@ -138,7 +167,7 @@ impl<'a> Locking<'a> {
     pub(crate) fn new(run: &Run, workspace: &'a Workspace) -> Result<Self> {
         let rust_versions = workspace.rust_versions(None, project::installed_rust)?;
         let package_cache = run.home.lock_package_cache(run.shell)?;
-        let store = run.cached()?;
+        let store = run.records()?;
         Ok(Self {
             workspace,
             shell: run.shell,
@@ -152,7 +181,7 @@ impl<'a> Locking<'a> {
     pub(crate) fn resolve<'c>(&'c self, pins: &'c Pins) -> Result<Solution<'c>> {
         loop {
             let rust_versions = self.rust_versions.clone();
-            let catalog = Catalog::new(&self.store, self.workspace, pins, rust_versions);
+            let catalog = Catalog::new(&*self.store, self.workspace, pins, rust_versions);
             let (lock, resolved) = project::resolve(&catalog)?;
             if !self.store.ask()? {
                 self.store.save();
@@ -173,14 +202,16 @@ pub(crate) struct Solution<'c> {
     pub(crate) resolved: Resolved,
 }
 
-pub(crate) fn run(cli: Cli, shell: Shell) -> Result<()> {
-    let run = Run::new(cli.common, shell)?;
+pub(crate) fn run(cli: Cli, shell: Shell, store: Option<Rc<dyn Store>>) -> Result<()> {
+    // A folder is vendored anew from the registry, although it may stand in for it by now.
+    let past_directory = matches!(cli.command, Command::Vendor(_));
+    let run = Run::new(cli.common, shell, store, past_directory)?;
     match cli.command {
         Command::GenerateLockfile => generate::generate_lockfile(&run),
         Command::Update(options) => generate::update(&run, &options),
         Command::Cache(command) => cache::cache(&run, &command),
         Command::Fetch => fetch::fetch(&run),
-        Command::Tree => tree::tree(&run),
+        Command::Tree(output) => tree::tree(&run, output),
         Command::Completions { shell } => {
             let mut command = Cli::command();
             clap_complete::generate(shell, &mut command, "mini-cargo", &mut std::io::stdout());

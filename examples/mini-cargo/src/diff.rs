@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use semver::{Comparator, Op, Version, VersionReq};
+use serde_json::{Value, json};
 
 use crate::catalog::Catalog;
 use crate::lock::{Id, Lock};
@@ -108,6 +109,25 @@ impl<'a, 'c> Report<'a, 'c> {
                 "pass `--verbose` to see {behind} unchanged dependencies behind latest"
             ));
         }
+    }
+
+    /// Every change, for programs.
+    pub(crate) fn to_json(&self, earlier: &'a Lock) -> Value {
+        let change = |kind: &str, from: Option<&Id>, to: Option<&Id>| {
+            let name = from.or(to).map(|id| id.name.as_str());
+            let version = |id: Option<&Id>| id.map(|id| id.version.to_string());
+            json!({"change": kind, "name": name, "from": version(from), "to": version(to)})
+        };
+        let changes = compare(earlier, self.later).into_iter().filter_map(|one| match one {
+            Change::Added(id) => Some(change("added", None, Some(id))),
+            Change::Removed(id) => Some(change("removed", Some(id), None)),
+            Change::Updated { from, to } => {
+                let down = from.version.cmp_precedence(&to.version).is_gt();
+                Some(change(if down { "downgraded" } else { "updated" }, Some(from), Some(to)))
+            }
+            Change::Unchanged(_) => None,
+        });
+        json!({"changes": changes.collect::<Value>()})
     }
 
     /// After a command that keeps the lock as far as it can; silent when nothing changed.

@@ -8,6 +8,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
+use cargo_config2::Config;
 use tame_index::index::IndexUrl;
 
 use crate::shell::Shell;
@@ -36,13 +37,21 @@ pub(crate) enum Registry {
     },
     /// A folder with archives and an index.
     Local(PathBuf),
+    /// A folder with unpacked packages.
+    Directory(PathBuf),
 }
 
 impl Home {
     /// Looks for configuration from `dir` upwards and in cargo's home.
-    pub(crate) fn find(dir: &Path) -> Result<Self> {
+    ///
+    /// With `past_directory` a directory source does not count: what it has comes from the registry
+    /// that it replaces.
+    pub(crate) fn find(dir: &Path, config: &Config, past_directory: bool) -> Result<Self> {
         let cargo = cargo_home()?;
-        let registry = registry(dir, &cargo)?;
+        let registry = match directory(config).filter(|_| !past_directory) {
+            Some(root) => Registry::Directory(root.to_owned()),
+            None => registry(dir, &cargo)?,
+        };
         let cache = match env::var_os("MINI_CARGO_CACHE_DIR") {
             Some(dir) => PathBuf::from(dir),
             None => cargo.join("mini-cargo"),
@@ -54,7 +63,7 @@ impl Home {
     pub(crate) fn index_dir(&self) -> PathBuf {
         match &self.registry {
             Registry::Remote { folder, .. } => self.registry_dir("index", folder),
-            Registry::Local(root) => root.join("index"),
+            Registry::Local(root) | Registry::Directory(root) => root.join("index"),
         }
     }
 
@@ -62,7 +71,15 @@ impl Home {
     pub(crate) fn archive_dir(&self) -> PathBuf {
         match &self.registry {
             Registry::Remote { folder, .. } => self.registry_dir("cache", folder),
-            Registry::Local(root) => root.clone(),
+            Registry::Local(root) | Registry::Directory(root) => root.clone(),
+        }
+    }
+
+    /// Where cargo unpacks archives; `None` when it is a local registry's business.
+    pub(crate) fn source_dir(&self) -> Option<PathBuf> {
+        match &self.registry {
+            Registry::Remote { folder, .. } => Some(self.registry_dir("src", folder)),
+            Registry::Local(_) | Registry::Directory(_) => None,
         }
     }
 
@@ -74,7 +91,7 @@ impl Home {
     pub(crate) fn index_file(&self) -> PathBuf {
         let name = match &self.registry {
             Registry::Remote { folder, .. } => folder.as_str(),
-            Registry::Local(_) => "local",
+            Registry::Local(_) | Registry::Directory(_) => "local",
         };
         self.cache.join("index").join(format!("{name}-v1.ixc"))
     }
@@ -108,6 +125,20 @@ fn cargo_home() -> Result<PathBuf> {
             .join(".cargo"),
     };
     std::path::absolute(&home).with_context(|| format!("failed to read `{}`", home.display()))
+}
+
+/// The directory source that replaces the default registry, however many names later.
+fn directory(config: &Config) -> Option<&Path> {
+    let mut name = "crates-io";
+    // A chain that is longer goes in a circle, which cargo refuses.
+    for _ in 0..=config.source.len() {
+        let source = config.source.get(name)?;
+        match (&source.replace_with, &source.directory) {
+            (Some(next), _) => name = next,
+            (None, directory) => return directory.as_deref(),
+        }
+    }
+    None
 }
 
 fn registry(dir: &Path, cargo_home: &Path) -> Result<Registry> {

@@ -98,7 +98,11 @@ pub(crate) fn parse(line: &[u8], spelling: Option<&str>) -> Result<Stored> {
     }
 }
 
-fn store(name: &str, version: &str, description: &Description<'_>) -> Result<Stored> {
+/// Encodes what is known about a version.
+///
+/// # Errors
+/// When the version is none.
+pub(crate) fn store(name: &str, version: &str, description: &Description<'_>) -> Result<Stored> {
     Version::parse(version).with_context(|| format!("version `{version}` of `{name}`"))?;
     let (name, version) = (name.to_owned(), version.to_owned());
     Ok(Stored { name, version, flags: description.flags(), record: description.encode()? })
@@ -117,21 +121,18 @@ impl Minimum<'_> {
 
 impl Line<'_> {
     fn describe(&self, spelling: Option<&str>) -> Description<'_> {
-        let deps: Vec<_> = self.deps.iter().map(LineDep::describe).collect();
-        let features = self.features();
-        let valid = is_valid(&deps, &features);
         Description {
             checksum: &self.cksum,
             links: self.links.as_deref(),
             rust_version: self.rust_version.as_deref(),
             schema: self.v.unwrap_or(1),
             yanked: self.yanked.unwrap_or(false),
-            valid,
             other_name: spelling.is_some_and(|spelling| spelling != self.name),
-            // A line that makes no sense keeps its version and flags only.
-            deps: if valid { deps } else { Vec::new() },
-            features: if valid { features } else { Vec::new() },
+            deps: self.deps.iter().map(LineDep::describe).collect(),
+            features: self.features(),
+            ..Description::default()
         }
+        .checked()
     }
 
     /// The second table extends the first: newer syntax is hidden there from older cargos.
@@ -162,6 +163,17 @@ impl LineDep<'_> {
             // Some old lines list an empty feature, which is none.
             features: self.features.iter().map(AsRef::as_ref).filter(|f| !f.is_empty()).collect(),
         }
+    }
+}
+
+impl Description<'_> {
+    /// Keeps the version and flags only of what makes no sense.
+    pub(crate) fn checked(self) -> Self {
+        let valid = is_valid(&self.deps, &self.features);
+        if valid {
+            return Self { valid, ..self };
+        }
+        Self { valid, deps: Vec::new(), features: Vec::new(), ..self }
     }
 }
 

@@ -11,9 +11,10 @@ mod cached;
 mod cargo_files;
 mod catalog;
 mod cli;
-mod closing;
 mod command;
+mod config_patch;
 mod diff;
+mod directory;
 mod fetch;
 mod hex;
 mod home;
@@ -23,6 +24,7 @@ mod manifest;
 mod name;
 mod net;
 mod pins;
+mod progress;
 mod project;
 mod record;
 mod resolve;
@@ -37,6 +39,7 @@ mod workspace;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use clap::Parser as _;
 
@@ -50,6 +53,23 @@ pub fn main() -> ExitCode {
 
 /// Runs the command that `arguments` ask for; the first one is the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    parse_and_run(arguments, None)
+}
+
+/// The same over another store of the registry's records than the index cache.
+///
+/// For comparisons of stores: the store is used as it is and asks no registry.
+pub fn run_over(
+    store: Rc<dyn store::Store>,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> ExitCode {
+    parse_and_run(arguments, Some(store))
+}
+
+fn parse_and_run(
+    arguments: impl IntoIterator<Item = OsString>,
+    store: Option<Rc<dyn store::Store>>,
+) -> ExitCode {
     let cli = match cli::Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -59,7 +79,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let shell = shell::Shell::new(cli.common.verbosity(), cli.common.color());
-    match command::run(cli, shell) {
+    match command::run(cli, shell, store) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             shell.error(&error);

@@ -31,6 +31,8 @@ pub(crate) struct Lock {
     pub(crate) packages: Vec<Locked>,
     /// Patches that nothing uses.
     pub(crate) unused: Vec<Id>,
+    /// A `[metadata]` table that other programs may have put there, as text.
+    pub(crate) metadata: String,
 }
 
 /// Which text a lock is written in.
@@ -108,6 +110,7 @@ impl Lock {
                 id.name, id.version
             )?;
         }
+        text.push_str(&self.metadata);
         while text.ends_with("\n\n") {
             text.pop();
         }
@@ -229,7 +232,17 @@ pub(crate) fn parse(text: &str, folder: impl Fn(&str, &Version) -> Option<Source
     }
     let unused = read.patch.unused.iter().filter_map(|package| identify(package).transpose());
     let unused = unused.collect::<Result<Vec<_>>>()?;
-    Ok(Lock { format, packages: link(&kept), unused })
+    Ok(Lock { format, packages: link(&kept), unused, metadata: metadata(text) })
+}
+
+/// The `[metadata]` table as it is, without the checksums of version 1.
+fn metadata(text: &str) -> String {
+    let head = "[metadata]";
+    let table = text.lines().skip_while(|line| *line != head);
+    let table = table.take_while(|line| !line.starts_with('[') || line.starts_with("[metadata"));
+    let lines = table.filter(|line| !line.starts_with("\"checksum "));
+    let kept: String = lines.flat_map(|line| [line, "\n"]).collect();
+    if kept.trim() == head { String::new() } else { kept }
 }
 
 fn format_of(text: &Text) -> Result<Format> {
@@ -292,6 +305,7 @@ mod tests {
                 locked(id("two", "10.0.0", Source::Registry), vec![]),
             ],
             unused: vec![id("spare", "1.0.0", Source::Path(2))],
+            metadata: String::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! One project with its lock file: read, resolved, written.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -62,8 +63,7 @@ fn to_lock(catalog: &Catalog<'_>, resolved: &Resolved) -> Result<Lock> {
         chosen.push((Id { name, version, source }, *id));
     }
     chosen.sort();
-    let places: std::collections::HashMap<_, _> =
-        chosen.iter().enumerate().map(|(at, (_, id))| (*id, at)).collect();
+    let places: HashMap<_, _> = chosen.iter().enumerate().map(|(at, (_, id))| (*id, at)).collect();
     let mut packages = Vec::with_capacity(chosen.len());
     for (id, package) in &chosen {
         let edges = &resolved.graph[package];
@@ -75,7 +75,7 @@ fn to_lock(catalog: &Catalog<'_>, resolved: &Resolved) -> Result<Lock> {
     }
     let format = Format::for_toolchain(workspace.lowest_rust_version());
     let unused = unused_patches(workspace, &packages);
-    Ok(Lock { format, packages, unused })
+    Ok(Lock { format, packages, unused, metadata: String::new() })
 }
 
 fn unused_patches(workspace: &Workspace, packages: &[Locked]) -> Vec<Id> {
@@ -93,6 +93,36 @@ fn unused_patches(workspace: &Workspace, packages: &[Locked]) -> Vec<Id> {
     unused
 }
 
+/// A version that stays must stay the same archive: whoever answers for the registry now may be
+/// another than the one that was trusted.
+///
+/// # Errors
+/// When a checksum is another one or is gone.
+pub(crate) fn check_archives(earlier: &Lock, later: &Lock) -> Result<()> {
+    let known: HashMap<_, _> = earlier.registry().map(|p| (&p.id, p.checksum.as_ref())).collect();
+    for package in later.registry() {
+        let Some(Some(before)) = known.get(&package.id) else { continue };
+        let name = format!("{} v{}", package.id.name, package.id.version);
+        match &package.checksum {
+            Some(now) if now == *before => {}
+            Some(_) => bail!(
+                "checksum for `{name}` changed between lock files\n\n\
+                 this could be indicative of a few possible errors:\n\n    \
+                 * the lock file is corrupt\n    \
+                 * a replacement source in use (e.g., a mirror) returned a different checksum\n    \
+                 * the source itself may be corrupt in one way or another\n\n\
+                 unable to verify that `{name}` is the same as when the lockfile was generated"
+            ),
+            None => bail!(
+                "checksum for `{name}` could not be calculated, but a checksum is listed in the \
+                 existing lock file\n\n\
+                 unable to verify that `{name}` is the same as when the lockfile was generated"
+            ),
+        }
+    }
+    Ok(())
+}
+
 /// Writes what became of an earlier lock, in its format as long as nothing else changes.
 ///
 /// # Errors
@@ -104,6 +134,8 @@ pub(crate) fn rewrite_lock(
     locked_flag: Option<&str>,
 ) -> Result<()> {
     let format = earlier.lock.format;
+    let metadata = earlier.lock.metadata.clone();
+    let lock = &Lock { metadata, ..lock.clone() };
     let same = Lock { format, ..lock.clone() }.to_text(Some(&earlier.text));
     if same.is_ok_and(|text| text.lines().eq(earlier.text.lines())) {
         return Ok(());
@@ -128,6 +160,10 @@ pub(crate) fn write_lock(
     }
     let path = workspace.lock_path();
     if let Some(flag) = locked_flag {
+        // Another way to write the same is not worth a refusal.
+        if earlier.is_some_and(|text| means_the_same(workspace, text, lock)) {
+            return Ok(());
+        }
         let action = if earlier.is_some() { "update" } else { "create" };
         bail!(
             "cannot {action} the lock file {} because {flag} was passed to prevent this\n\
@@ -137,6 +173,11 @@ pub(crate) fn write_lock(
         );
     }
     replace(&path, text.as_bytes()).with_context(|| format!("failed to write {}", path.display()))
+}
+
+fn means_the_same(workspace: &Workspace, text: &str, lock: &Lock) -> bool {
+    let earlier = lock::parse(text, |name, version| on_disk(workspace, name, version));
+    earlier.is_ok_and(|earlier| earlier.packages == lock.packages && earlier.unused == lock.unused)
 }
 
 /// Replaces a file whole, through a temporary one beside it.

@@ -43,11 +43,13 @@ impl Flags {
     /// The rust version is not of the form `1.N`: the record has it.
     const RUST_ODD: u16 = 0xFFF;
 
-    pub(crate) const fn from_bits(bits: u16) -> Self {
+    /// What [`bits`](Self::bits) gave.
+    pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
-    pub(crate) const fn bits(self) -> u16 {
+    /// All of them, to be stored beside the record.
+    pub const fn bits(self) -> u16 {
         self.0
     }
 

@@ -44,6 +44,12 @@ impl Shell {
         self.verbosity != Verbosity::Quiet && io::stderr().is_terminal()
     }
 
+    /// Whether the user wants no colour on standard error, or it shows none.
+    pub(crate) fn is_plain(self) -> bool {
+        let choice = AutoStream::new(io::stderr(), self.color).current_choice();
+        choice == ColorChoice::Never
+    }
+
     /// `   Vendoring itoa v1.0.0`: a verb, right-aligned in twelve columns.
     pub(crate) fn status(self, verb: &str, message: impl fmt::Display) {
         self.styled_status(GREEN, verb, message);

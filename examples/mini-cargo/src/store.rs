@@ -1,13 +1,16 @@
 //! The seam between the resolver and whatever keeps the registry's records.
 //!
 //! Two stores live in this crate: cargo's own file per crate (`cargo_files.rs`) and the index
-//! cache (`cached.rs`). Others are written for comparison only, outside of it.
+//! cache (`cached.rs`). Others are written for comparison only, outside of it: they are filled by
+//! [`each_cargo_file`] and used by [`run_over`](crate::run_over).
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use anyhow::Result;
 use semver::Version;
 
+use crate::cargo_files::{self, CargoFiles};
 pub use crate::record::Flags;
 
 /// Keeps what a registry says about its crates.
@@ -17,6 +20,17 @@ pub trait Store {
     /// # Errors
     /// When the store cannot be read.
     fn find(&self, key: &str, freshness: Freshness) -> Result<Lookup<'_>>;
+
+    /// Asks the registry about every crate that was found pending; false when there was none.
+    ///
+    /// # Errors
+    /// When the registry does not answer.
+    fn ask(&self) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Keeps what was learnt in this run, where the store has a place for it.
+    fn save(&self) {}
 }
 
 /// How new an answer has to be.
@@ -66,4 +80,29 @@ pub trait Listing {
     /// # Errors
     /// When the record is not there or damaged.
     fn record(&self, at: usize) -> Result<Cow<'_, [u8]>>;
+}
+
+/// Hands over each file of cargo's index cache in `index`: the crate's key, the bytes as they are,
+/// and what they mean.
+///
+/// # Errors
+/// When a file cannot be read, or `each` fails.
+pub fn each_cargo_file(
+    index: &Path,
+    mut each: impl FnMut(&str, &[u8], &dyn Listing) -> Result<()>,
+) -> Result<()> {
+    let files = CargoFiles::new(index);
+    for key in files.keys()? {
+        let bytes = std::fs::read(files.path(&key))?;
+        each(&key, &bytes, &cargo_files::parse(&bytes)?)?;
+    }
+    Ok(())
+}
+
+/// What the bytes of one of cargo's files mean: every line is parsed, as cargo does.
+///
+/// # Errors
+/// When the file is torn or of another format.
+pub fn parse_cargo_file(bytes: &[u8]) -> Result<Box<dyn Listing>> {
+    Ok(Box::new(cargo_files::parse(bytes)?))
 }

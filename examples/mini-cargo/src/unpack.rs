@@ -5,20 +5,25 @@
 //! very checksum before the tree becomes known. The list of checksums that a directory source
 //! needs is part of the tree. Nothing here decides where archives or folders are.
 
-use std::fs::File;
-use std::io::{BufReader, ErrorKind};
+use std::io::BufRead;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result};
 use cas_store::Store;
 use deferred_close::Scope;
 use stream_extract::{Extractor, Limits, Policy, Scratch};
 
+use crate::fetch::{Archives, Fault, Had};
 use crate::hex;
 use crate::lock::Locked;
+use crate::progress::Progress;
 use crate::sink::{Contents, CrateSink, add_made};
 
-const CHECKSUM_FILE: &str = ".cargo-checksum.json";
+/// What makes a folder a directory source.
+pub(crate) const CHECKSUM_FILE: &str = ".cargo-checksum.json";
 
 /// Unpacks crates of one run.
 pub(crate) struct Unpacker<'a, 'scope> {
@@ -32,6 +37,43 @@ pub(crate) struct Unpacker<'a, 'scope> {
 pub(crate) enum Origin {
     Store,
     Archive,
+    Download,
+}
+
+/// Runs `work` for each item on up to `threads` threads; the first error stops all of them.
+///
+/// # Errors
+/// That of `work`, or one of closing the files.
+pub(crate) fn on_threads<T: Sync>(
+    items: &[T],
+    threads: usize,
+    store: &Store,
+    progress: &Progress,
+    work: impl Fn(&mut Unpacker<'_, '_>, &T) -> Result<()> + Sync,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let failed = Mutex::new(None);
+    let until_done = |scope: &Scope<'_>| {
+        let mut unpacker = Unpacker::new(store, scope);
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(error) = work(&mut unpacker, item) {
+                next.store(items.len(), Ordering::Relaxed);
+                failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        }
+    };
+    let closer = progress.closer();
+    let joined = closer.scope(|scope| {
+        thread::scope(|all| {
+            for _ in 0..threads.min(items.len()) {
+                all.spawn(|| until_done(scope));
+            }
+        });
+    });
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => joined.context("failed to write the unpacked files"),
+    }
 }
 
 impl<'a, 'scope> Unpacker<'a, 'scope> {
@@ -42,24 +84,37 @@ impl<'a, 'scope> Unpacker<'a, 'scope> {
     /// Fills `folder`, which must be new, with the contents of `package`.
     ///
     /// # Errors
-    /// When the archive is missing, is another one or is damaged, or the disk is full. The folder
-    /// is then to be removed; the store stays sound.
+    /// When the archive cannot be had, is another one or is damaged, or the disk is full. The
+    /// folder is then to be removed; the store stays sound.
     pub(crate) fn unpack(
         &mut self,
         package: &Locked,
-        archive: &Path,
+        archives: &Archives<'_>,
         folder: &Path,
     ) -> Result<Origin> {
-        let name = format!("{} v{}", package.id.name, package.id.version);
-        let checksum = package.checksum.as_deref();
-        let checksum =
-            checksum.with_context(|| format!("the lock file has no checksum of `{name}`"))?;
+        let checksum = checksum(package)?;
         if self.place_known(checksum, folder)? {
             return Ok(Origin::Store);
         }
-        self.extract(package, checksum, archive, folder)
-            .with_context(|| format!("failed to unpack `{name}`"))?;
-        Ok(Origin::Archive)
+        self.unpack_anew(package, archives, folder)
+    }
+
+    /// The same, whatever the store knows: afterwards the archive is there too.
+    ///
+    /// # Errors
+    /// As [`unpack`](Self::unpack).
+    pub(crate) fn unpack_anew(
+        &mut self,
+        package: &Locked,
+        archives: &Archives<'_>,
+        folder: &Path,
+    ) -> Result<Origin> {
+        let checksum = checksum(package)?;
+        let had = archives.read(package, &mut |reader| {
+            remove_attempt(folder)?;
+            self.extract(package, checksum, reader, folder)
+        })?;
+        Ok(if had == Had::Downloaded { Origin::Download } else { Origin::Archive })
     }
 
     /// Places the tree known under `checksum`; false when it is unknown or incomplete.
@@ -87,10 +142,9 @@ impl<'a, 'scope> Unpacker<'a, 'scope> {
         &mut self,
         package: &Locked,
         checksum: &str,
-        archive: &Path,
+        reader: &mut dyn BufRead,
         folder: &Path,
-    ) -> Result<()> {
-        let file = open(archive)?;
+    ) -> Result<(), Fault> {
         make_folder(folder)?;
         let destination = self.store.destination(folder)?;
         let root = format!("{}-{}", package.id.name, package.id.version);
@@ -101,11 +155,10 @@ impl<'a, 'scope> Unpacker<'a, 'scope> {
             .policy(Policy::crate_())
             .sha256(true)
             .expect_sha256(hex::decode(checksum)?)
-            .crate_(BufReader::with_capacity(1 << 16, file), &root, &mut self.scratch, sink);
+            .crate_(reader, &root, &mut self.scratch, sink);
         // Also when the extraction failed: nobody may write below a folder that is being removed.
         let closed = group.wait();
-        let extracted = extracted.map_err(|error| explain(error, archive));
-        let mut contents = extracted?.committed;
+        let mut contents = extracted.map_err(Fault::Extraction)?.committed;
         closed.with_context(|| format!("failed to write `{}`", folder.display()))?;
         let list = checksum_list(checksum, &contents);
         add_made(&destination, &mut contents, Path::new(CHECKSUM_FILE), list.as_bytes())?;
@@ -114,48 +167,28 @@ impl<'a, 'scope> Unpacker<'a, 'scope> {
     }
 }
 
-/// Whether the store has a manifest of the crate, so that its archive is not needed.
-pub(crate) fn is_known(store: &Store, package: &Locked) -> bool {
-    let tree = package.checksum.as_deref().map(|checksum| store.tree(&tree_key(checksum)));
-    matches!(tree, Some(Ok(Some(_))))
+/// What a download that broke has left of the folder.
+fn remove_attempt(folder: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("failed to remove `{}`", folder.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
-fn tree_key(checksum: &str) -> String {
+fn checksum(package: &Locked) -> Result<&str> {
+    let id = &package.id;
+    let missing = || format!("the lock file has no checksum of `{} v{}`", id.name, id.version);
+    package.checksum.as_deref().with_context(missing)
+}
+
+pub(crate) fn tree_key(checksum: &str) -> String {
     format!("crate {checksum}")
 }
 
 fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir(folder).with_context(|| format!("failed to create `{}`", folder.display()))
-}
-
-fn open(archive: &Path) -> Result<File> {
-    match File::open(archive) {
-        Err(error) if error.kind() == ErrorKind::NotFound => bail!(
-            "the archive `{}` is not there\n\
-             help: run `mini-cargo fetch` without --offline, which downloads it",
-            archive.display()
-        ),
-        opened => opened.with_context(|| format!("failed to open `{}`", archive.display())),
-    }
-}
-
-fn explain(error: stream_extract::Error, archive: &Path) -> anyhow::Error {
-    let archive = archive.display();
-    let what = if error.is_digest_mismatch() {
-        format!(
-            "the archive `{archive}` is not the one that the lock file names\n\
-             help: delete it and run `mini-cargo fetch`, which downloads it again"
-        )
-    } else if error.is_sink() {
-        "failed to store its files; nothing was left behind\nhelp: see whether the disk is full"
-            .to_owned()
-    } else {
-        format!(
-            "the archive `{archive}` is damaged\n\
-             help: delete it and run `mini-cargo fetch`, which downloads it again"
-        )
-    };
-    anyhow!(error).context(what)
 }
 
 /// What cargo reads in a directory source: the archive's checksum and that of each file.

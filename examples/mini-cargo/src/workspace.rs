@@ -5,8 +5,7 @@
 //! manifest into a [`Summary`] with what it inherits filled in.
 //!
 //! Absent: git dependencies, other registries, `[replace]` and artifact dependencies are refused
-//! with the line on which they stand; `paths` overrides and `[patch]` tables in cargo's
-//! configuration are not read.
+//! with the line on which they stand; `paths` overrides in cargo's configuration are not read.
 
 mod inherit;
 mod members;
@@ -14,10 +13,12 @@ mod members;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
+use std::str::FromStr as _;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use semver::{Version, VersionReq};
 
+use crate::config_patch::ConfigPatch;
 use crate::manifest::{Detailed, Manifest, line_of};
 use crate::name::Name;
 use crate::rust_version::RustVersion;
@@ -79,15 +80,24 @@ impl Manifests {
 
 impl Workspace {
     /// Reads `manifest` and everything that is locked with it.
-    pub(crate) fn load(manifest: &Path, cargo_home: &Path) -> Result<Self> {
+    ///
+    /// `configured` are the patches of cargo's configuration.
+    pub(crate) fn load(
+        manifest: &Path,
+        cargo_home: &Path,
+        configured: &[ConfigPatch],
+    ) -> Result<Self> {
         let manifest = normalize(&std::path::absolute(manifest)?);
         let mut manifests = Manifests::default();
         let root = members::find_root(&manifest, cargo_home, &mut manifests)?;
         let listed = members::find(&root, &manifest, &mut manifests)?;
         let mut reader = Reader::new(&root, manifests)?;
+        refuse_optional(&root, &reader.root)?;
         let members = listed.iter().map(|path| reader.member(path)).collect::<Result<Vec<_>>>()?;
-        let patches = reader.patches()?;
+        refuse_namesakes(&reader, &members)?;
+        let (patches, wanted) = reader.patches(configured)?;
         reader.follow_paths();
+        check_patches(&reader, &patches, &wanted)?;
         let honors_rust_version = reader.honors_rust_version()?;
         let root = parent(&root).to_owned();
         Ok(Self { root, folders: reader.folders, members, patches, honors_rust_version })
@@ -194,6 +204,10 @@ impl Reader {
         let inherit = inherit::Inherit::new(&loaded, root, self.root_dir(root))
             .with_context(|| format!("failed to parse manifest at `{}`", path.display()))?;
         let deps = self.deps(path, &loaded, &inherit, member)?;
+        for name in loaded.manifest.features.keys() {
+            check_feature_name(name)
+                .with_context(|| format!("failed to parse manifest at `{}`", path.display()))?;
+        }
         let features = loaded.manifest.features.iter();
         let features = features.map(|(k, v)| (k.as_str(), v.iter().map(String::as_str).collect()));
         let features = checked_feature_map(features, &deps)
@@ -231,6 +245,8 @@ impl Reader {
             if kind == Kind::Dev && !member {
                 continue;
             }
+            check_target(target)
+                .with_context(|| format!("failed to parse manifest at `{}`", path.display()))?;
             for (key, line) in table {
                 let at = line_of(&loaded.text, line.span().start);
                 let dep = inherit.dependency(key, line.get_ref(), parent(path)).and_then(
@@ -251,6 +267,9 @@ impl Reader {
         target: Option<Name>,
     ) -> Result<Dep> {
         refuse_unsupported(key, detailed)?;
+        if kind == Kind::Dev && detailed.optional == Some(true) {
+            bail!("dev-dependencies are not allowed to be optional: `{key}`");
+        }
         check_features(key, &detailed.features)?;
         let source = match &detailed.path {
             Some(path) => Source::Path(self.folder(&normalize(&base.join(path)))),
@@ -269,32 +288,50 @@ impl Reader {
         })
     }
 
-    fn patches(&mut self) -> Result<Vec<Patch>> {
+    /// Those of the configuration go before those of the root's manifest.
+    fn patches(&mut self, configured: &[ConfigPatch]) -> Result<(Vec<Patch>, Vec<Dep>)> {
         let root = Rc::clone(&self.root);
         refuse_replace(&self.root_path, &root)?;
-        let mut patches = Vec::new();
+        let mut wanted = Vec::new();
+        for ConfigPatch { registry, key, dep, base, place } in configured {
+            wanted.extend(self.patch(registry, key, dep, base).with_context(|| place.clone())?);
+        }
+        let base = parent(&self.root_path).to_owned();
         for (registry, table) in &root.manifest.patch {
             for (key, line) in table {
+                if configured
+                    .iter()
+                    .any(|one| one.key == *key && same_source(&one.registry, registry))
+                {
+                    continue;
+                }
                 let at = line_of(&root.text, line.span().start);
-                let context = || format!("{}:{at}", self.root_path.display());
-                let context = context();
-                let detailed = line.get_ref().clone().into_detailed();
-                let patch = self.patch(registry, key, &detailed).context(context)?;
-                patches.extend(patch);
+                let place = format!("{}:{at}", self.root_path.display());
+                let dep = line.get_ref().clone().into_detailed();
+                wanted.extend(self.patch(registry, key, &dep, &base).context(place)?);
             }
         }
-        Ok(patches)
+        let folder = |dep: &Dep| match dep.source {
+            Source::Path(folder) => Some(Patch { folder }),
+            Source::Registry => None,
+        };
+        Ok((wanted.iter().filter_map(folder).collect(), wanted))
     }
 
     /// `None` for a patch of a source that nothing here can come from.
-    fn patch(&mut self, registry: &str, key: &str, detailed: &Detailed) -> Result<Option<Patch>> {
-        if registry != "crates-io" && !is_default_registry(registry) {
+    fn patch(
+        &mut self,
+        registry: &str,
+        key: &str,
+        detailed: &Detailed,
+        base: &Path,
+    ) -> Result<Option<Dep>> {
+        if !is_default(registry) {
             return Ok(None);
         }
-        let base = parent(&self.root_path).to_owned();
-        let dep = self.dep(key, detailed, &base, Kind::Normal, None)?;
+        let dep = self.dep(key, detailed, base, Kind::Normal, None)?;
         match dep.source {
-            Source::Path(folder) => Ok(Some(Patch { folder })),
+            Source::Path(_) => Ok(Some(dep)),
             Source::Registry => bail!(
                 "patch for `{key}` in `{registry}` points to the same source, \
                  but patches must point to different sources"
@@ -317,9 +354,80 @@ impl Reader {
     }
 }
 
+fn is_default(registry: &str) -> bool {
+    registry == "crates-io" || is_default_registry(registry)
+}
+
+fn same_source(one: &str, other: &str) -> bool {
+    one == other || is_default(one) && is_default(other)
+}
+
 fn is_default_registry(url: &str) -> bool {
     let bare = |url: &str| url.trim_end_matches('/').trim_end_matches(".git").to_owned();
     bare(url) == bare(tame_index::CRATES_IO_INDEX)
+}
+
+/// A shared dependency is optional where it is used, or not at all.
+fn refuse_optional(path: &Path, root: &Loaded) -> Result<()> {
+    let shared = root.manifest.workspace.iter().flat_map(|table| &table.dependencies);
+    for (key, line) in shared {
+        let detailed = line.get_ref().clone().into_detailed();
+        if detailed.optional == Some(true) {
+            let at = line_of(&root.text, line.span().start);
+            bail!(
+                "{}:{at}: {key} is optional, but workspace dependencies cannot be optional",
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A lock file could not tell two members of one name apart.
+fn refuse_namesakes(reader: &Reader, members: &[u32]) -> Result<()> {
+    let mut seen: HashMap<Name, &Path> = HashMap::new();
+    for at in members {
+        let Folder { dir, summary } = &reader.folders[*at as usize];
+        let Ok(Summary { name, .. }) = summary else { continue };
+        if let Some(other) = seen.insert(*name, dir) {
+            let manifest = |dir: &Path| dir.join("Cargo.toml").display().to_string();
+            bail!(
+                "two packages named `{name}` in this workspace:\n- {}\n- {}",
+                manifest(other),
+                manifest(dir)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A patch has to be of the name and version that its line asks for.
+fn check_patches(reader: &Reader, patches: &[Patch], wanted: &[Dep]) -> Result<()> {
+    for (patch, dep) in patches.iter().zip(wanted) {
+        let Folder { dir, summary } = &reader.folders[patch.folder as usize];
+        let found = summary
+            .as_ref()
+            .map_err(|why| anyhow!("failed to load source for patch `{}`: {why}", dep.name))?;
+        if found.name != dep.name {
+            bail!(
+                "the patch location `{}` does not contain any packages matching the name `{}`",
+                dir.display(),
+                dep.name
+            );
+        }
+        if !dep.req.matches(&found.version) {
+            bail!(
+                "patch `{}` version mismatch\n\
+                 note: patch location contains version `{}`, but patch definition requires `{}`\n\
+                 help: check patch location `{}`",
+                dep.name,
+                found.version,
+                dep.req,
+                dir.display()
+            );
+        }
+    }
+    Ok(())
 }
 
 fn refuse_replace(path: &Path, root: &Loaded) -> Result<()> {
@@ -356,6 +464,37 @@ fn refuse_unsupported(key: &str, detailed: &Detailed) -> Result<()> {
         bail!(
             "dependency ({key}) specified without providing a local path, Git repository, version, \
              or workspace dependency to use"
+        );
+    }
+    Ok(())
+}
+
+fn check_target(target: Option<&str>) -> Result<()> {
+    let parsed = target.map(cargo_platform::Platform::from_str).transpose();
+    parsed.map(drop).map_err(|error| anyhow!("{error}"))
+}
+
+/// What cargo accepts as the name of a feature in a manifest.
+fn check_feature_name(name: &str) -> Result<()> {
+    if name.starts_with("dep:") {
+        bail!("feature named `{name}` is not allowed to start with `dep:`");
+    }
+    if name.contains('/') {
+        bail!(
+            "invalid character `/` in feature name: `{name}`, feature name is not allowed to contain slashes"
+        );
+    }
+    let mut letters = name.chars();
+    let first = letters.next();
+    if first.is_none() {
+        bail!("feature name cannot be empty");
+    }
+    let starts = first.is_some_and(|first| first.is_alphanumeric() || first == '_');
+    let goes_on = |letter: char| letter.is_alphanumeric() || ['_', '-', '+', '.'].contains(&letter);
+    if !starts || !letters.all(goes_on) {
+        bail!(
+            "invalid character in feature name: `{name}`, \
+             characters must be Unicode letters, digits, `_`, `-`, `+` or `.`"
         );
     }
     Ok(())

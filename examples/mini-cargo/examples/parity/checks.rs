@@ -41,8 +41,14 @@ impl Tally {
 
 impl Outcome {
     pub(crate) fn cells(&self) -> [String; 7] {
-        let tallies =
-            [&self.generate, &self.accepted, &self.workspace, &self.update, &self.package, &self.precise];
+        let tallies = [
+            &self.generate,
+            &self.accepted,
+            &self.workspace,
+            &self.update,
+            &self.package,
+            &self.precise,
+        ];
         let mut cells = [const { String::new() }; 7];
         cells[0] = self.packages.to_string();
         for (cell, tally) in cells[1..].iter_mut().zip(tallies) {
@@ -66,7 +72,8 @@ pub(crate) fn check(project: &Project, updates: usize) -> Result<Outcome> {
     outcome.take_unchanged(project, &newest)?;
     let Some(came_with) = came_with else { return Ok(outcome) };
     let start = Some(came_with.as_str());
-    let synced = outcome.compare(project, &["update", "--workspace"], start, |o| &mut o.workspace)?;
+    let synced =
+        outcome.compare(project, &["update", "--workspace"], start, |o| &mut o.workspace)?;
     outcome.compare(project, &["update"], start, |o| &mut o.update)?;
     let synced = synced.context("cargo left no lock file")?;
     for (name, version) in chosen(&synced, updates) {
@@ -126,7 +133,9 @@ impl Outcome {
         self.compare(project, &["update", "-p", &spec], start, |o| &mut o.package)?;
         let current = semver::Version::parse(version)?;
         let versions = project.programs.versions(name)?;
-        let Some(lower) = versions.iter().rfind(|version| **version < current) else { return Ok(()) };
+        let Some(lower) = versions.iter().rfind(|version| **version < current) else {
+            return Ok(());
+        };
         let lower = lower.to_string();
         let arguments = ["update", "-p", &spec, "--precise", &lower];
         self.compare(project, &arguments, start, |o| &mut o.precise)?;
@@ -164,8 +173,9 @@ fn chosen(lock: &str, count: usize) -> Vec<(String, String)> {
         Some(line.trim_end_matches('"').to_owned())
     };
     let packages = lock.split("[[package]]").filter(|block| block.contains("\nsource = "));
-    let all: Vec<_> =
-        packages.filter_map(|block| Some((value(block, "name")?, value(block, "version")?))).collect();
+    let all: Vec<_> = packages
+        .filter_map(|block| Some((value(block, "name")?, value(block, "version")?)))
+        .collect();
     let step = all.len().div_ceil(count.max(1)).max(1);
     all.into_iter().step_by(step).take(count).collect()
 }
@@ -186,14 +196,15 @@ fn difference(
     let only = |from: &str, other: &str, mark: &str| -> String {
         let known: std::collections::HashSet<_> = other.lines().collect();
         let lines = from.lines().filter(|line| !known.contains(line)).take(8);
-        lines.map(|line| format!("    {mark} {line}\n")).collect()
+        lines.flat_map(|line| ["    ", mark, " ", line, "\n"]).collect()
     };
     text += &only(theirs, ours, "cargo only:");
     text += &only(ours, theirs, "ours only: ");
     for (name, output) in [("cargo", cargo), ("mini-cargo", mini)] {
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            text += &format!("    {name} says: {}\n", said.trim().replace('\n', "\n      "));
+            let said = said.trim().replace('\n', "\n      ");
+            text.extend(["    ", name, " says: ", &said, "\n"]);
         }
     }
     text

@@ -19,7 +19,8 @@ pub(crate) struct Programs {
 
 impl Programs {
     pub(crate) fn new(home: PathBuf) -> Result<Self> {
-        fs::create_dir_all(&home).with_context(|| format!("failed to create {}", home.display()))?;
+        fs::create_dir_all(&home)
+            .with_context(|| format!("failed to create {}", home.display()))?;
         let output = Command::new("rustc").args(["--print", "sysroot"]).output();
         let sysroot = output.context("failed to run rustc")?.stdout;
         let sysroot = String::from_utf8(sysroot).context("rustc's sysroot")?;
@@ -76,9 +77,11 @@ impl Programs {
         for index in fs::read_dir(&indexes).context("failed to list the index")? {
             let bytes = fs::read(index?.path().join(&relative)).unwrap_or_default();
             let fields = bytes.split(|byte| *byte == 0).skip(4).step_by(2);
-            found.extend(fields.filter_map(|text| {
-                semver::Version::parse(std::str::from_utf8(text).ok()?).ok()
-            }));
+            found.extend(
+                fields.filter_map(|text| {
+                    semver::Version::parse(std::str::from_utf8(text).ok()?).ok()
+                }),
+            );
         }
         found.sort();
         Ok(found)

@@ -1,23 +1,25 @@
 //! `cache ...`: what is on the disk, is it sound, and how to be rid of it.
 
-use std::fs;
-use std::path::Path;
+mod verify;
 
-use anyhow::{Context as _, Result, bail};
-use cas_store::{SweepOptions, VerifyOptions};
+use std::fs;
+
+use anyhow::{Context as _, Result};
+use cas_store::SweepOptions;
 use index_cache::{Compacted, IndexCache};
+use serde_json::json;
 
 use super::Run;
-use crate::cli::Cache;
+use crate::cli::{Cache, Output};
 
 pub(super) fn cache(run: &Run, command: &Cache) -> Result<()> {
     match command {
         Cache::Import => import(run),
         Cache::Dir => Ok(run.shell.result(run.home.cache.display())?),
-        Cache::Size => size(run),
+        Cache::Size(output) => size(run, *output),
         Cache::Clean => clean(run),
-        Cache::Prune { dry_run } => prune(run, *dry_run),
-        Cache::Verify => verify(run),
+        Cache::Prune { dry_run, output } => prune(run, *dry_run, *output),
+        Cache::Verify { repair, output } => verify::verify(run, *repair, *output),
     }
 }
 
@@ -30,9 +32,15 @@ fn import(run: &Run) -> Result<()> {
     Ok(())
 }
 
-fn size(run: &Run) -> Result<()> {
+fn size(run: &Run, output: Output) -> Result<()> {
     let index = fs::metadata(run.home.index_file()).map_or(0, |file| file.len());
     let store = run.store()?.stats()?;
+    if output.is_json() {
+        let store = json!({
+            "bytes": store.bytes, "objects": store.objects, "crates": store.trees,
+        });
+        return Ok(run.shell.result(json!({"index": {"bytes": index}, "store": store}))?);
+    }
     run.shell.result(format_args!("index   {index:>12} bytes"))?;
     run.shell.result(format_args!(
         "store   {:>12} bytes in {} objects of {} crates",
@@ -51,62 +59,33 @@ fn clean(run: &Run) -> Result<()> {
     Ok(())
 }
 
-fn prune(run: &Run, dry_run: bool) -> Result<()> {
+fn prune(run: &Run, dry_run: bool, output: Output) -> Result<()> {
     let swept = run.store()?.sweep(SweepOptions::default().dry_run(dry_run))?;
-    let verb = if dry_run { "Would remove" } else { "Removed" };
-    run.shell.status(
-        verb,
-        format_args!("{} objects, {} bytes", swept.objects_removed, swept.bytes_removed),
-    );
-    if dry_run {
-        return Ok(());
+    let (objects, bytes) = (swept.objects_removed, swept.bytes_removed);
+    let compacted = if dry_run { 0 } else { compact(run)? };
+    if output.is_json() {
+        return Ok(run.shell.result(json!({
+            "dry_run": dry_run,
+            "store": {"objects_removed": objects, "bytes_removed": bytes},
+            "index": {"bytes_freed": compacted},
+        }))?);
     }
-    if let Compacted::Done(reclaimed) = index(run)?.compact()? {
-        let bytes = reclaimed.bytes_before.saturating_sub(reclaimed.bytes_after);
-        run.shell.status("Compacted", format_args!("the index cache by {bytes} bytes"));
+    let verb = if dry_run { "Would remove" } else { "Removed" };
+    run.shell.status(verb, format_args!("{objects} objects, {bytes} bytes"));
+    if compacted > 0 {
+        run.shell.status("Compacted", format_args!("the index cache by {compacted} bytes"));
     }
     Ok(())
+}
+
+/// Gives the bytes that the index cache is smaller by.
+fn compact(run: &Run) -> Result<u64> {
+    Ok(match index(run)?.compact()? {
+        Compacted::Done(reclaimed) => reclaimed.bytes_before.saturating_sub(reclaimed.bytes_after),
+        _ => 0,
+    })
 }
 
 fn index(run: &Run) -> Result<IndexCache> {
     crate::cached::open(&run.home.index_file())
-}
-
-/// Reads everything and says what is wrong; a damaged object is set aside, a damaged index is not
-/// touched.
-fn verify(run: &Run) -> Result<()> {
-    let index = index(run)?.verify()?;
-    for fault in &index.faults {
-        let key = fault.key.as_deref().unwrap_or("?");
-        run.shell.warn(format_args!(
-            "corrupt {} at byte {} of `{}` (crate `{key}`)",
-            fault.what,
-            fault.offset,
-            fault.path.display()
-        ));
-    }
-    let store = run.store()?.verify(VerifyOptions::default())?;
-    for damage in &store.damaged {
-        run.shell.warn(format_args!("object {} does not have its bytes", damage.digest));
-    }
-    run.shell.status(
-        "Verified",
-        format_args!(
-            "{} crates of the index, {} objects of the store",
-            index.entries, store.objects
-        ),
-    );
-    let bad = index.faults.len() + store.damaged.len();
-    if bad > 0 {
-        bail!("{bad} damaged entries\n{}", next_step(&run.home.cache));
-    }
-    Ok(())
-}
-
-fn next_step(cache: &Path) -> String {
-    format!(
-        "help: they are never used and are made anew when they are needed; \
-         to start over, delete `{}`",
-        cache.display()
-    )
 }

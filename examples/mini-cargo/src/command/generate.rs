@@ -40,7 +40,13 @@ pub(super) fn update(run: &Run, options: &Update) -> Result<()> {
     let locking = Locking::new(run, &workspace)?;
     let pins = Pins::new(&earlier.lock, &workspace, &updated, precise);
     let solution = locking.resolve(&pins)?;
-    locking.report(&solution).updated(&earlier.lock, options.precise.is_some());
+    project::check_archives(&earlier.lock, &solution.lock)?;
+    let report = locking.report(&solution);
+    if options.output.is_json() {
+        run.shell.result(report.to_json(&earlier.lock))?;
+    } else {
+        report.updated(&earlier.lock, options.precise.is_some());
+    }
     if options.dry_run {
         run.shell.warn("not updating lockfile due to dry run");
         return Ok(());

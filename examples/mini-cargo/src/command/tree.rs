@@ -1,7 +1,8 @@
 //! `tree`: who depends on whom, for the platform that this program was built for.
 //!
 //! All features of the members are on, as in the lock file; a package that was shown before is
-//! marked with a star and not shown again. Absent: `--invert`, `--edges` and the other ways of
+//! marked with a star and not shown again. As JSON it is the whole graph for every platform, each
+//! package once, with what an edge depends on. Absent: `--invert`, `--edges` and the other ways of
 //! cargo's to cut the tree.
 
 use std::collections::HashSet;
@@ -9,21 +10,28 @@ use std::str::FromStr as _;
 
 use anyhow::Result;
 use cargo_platform::{Cfg, Platform};
+use serde_json::{Value, json};
 
 use super::{Locking, Run, Solution};
 use crate::catalog::PackageId;
+use crate::cli::Output;
+use crate::name::Name;
 use crate::pins::Pins;
 use crate::project;
 use crate::resolve::Edge;
 use crate::summary::{Kind, Source};
+use crate::workspace::Workspace;
 
-pub(super) fn tree(run: &Run) -> Result<()> {
+pub(super) fn tree(run: &Run, output: Output) -> Result<()> {
     let workspace = run.workspace()?;
     let lock = run.lock(&workspace)?;
     let locking = Locking::new(run, &workspace)?;
     // What was just locked, with the edges that a lock file does not keep.
     let pins = Pins::new(&lock, &workspace, &HashSet::new(), None);
     let solution = locking.resolve(&pins)?;
+    if output.is_json() {
+        return Ok(run.shell.result(graph(&solution, &workspace)?)?);
+    }
     let host = Host::of_compiler()?;
     let mut printer = Printer { run, solution: &solution, host, shown: HashSet::new() };
     for (at, member) in workspace.members.iter().enumerate() {
@@ -35,6 +43,42 @@ pub(super) fn tree(run: &Run) -> Result<()> {
         printer.children(id, &mut Vec::new())?;
     }
     Ok(())
+}
+
+/// The graph for programs: packages by an id that is unique in it, and the members' ids.
+fn graph(solution: &Solution<'_>, workspace: &Workspace) -> Result<Value> {
+    let catalog = &solution.catalog;
+    let id = |id: &PackageId| {
+        let package = catalog.package(*id);
+        let path = match package.source {
+            Source::Registry => String::new(),
+            Source::Path(at) => format!(" ({})", workspace.folders[at as usize].dir.display()),
+        };
+        format!("{} {}{path}", package.name, package.version)
+    };
+    let mut packages: Vec<_> = solution.resolved.graph.iter().collect();
+    packages.sort_by_key(|(at, _)| id(at));
+    let packages = packages.into_iter().map(|(at, edges)| {
+        let package = catalog.package(*at);
+        let edges = edges.iter().map(|edge| {
+            let kind = match edge.dep.kind {
+                Kind::Normal => "normal",
+                Kind::Build => "build",
+                Kind::Dev => "dev",
+            };
+            let target = edge.dep.target.map(Name::as_str);
+            json!({"id": id(&edge.to), "kind": kind, "target": target})
+        });
+        json!({
+            "id": id(at),
+            "name": package.name.as_str(),
+            "version": package.version.to_string(),
+            "dependencies": edges.collect::<Value>(),
+        })
+    });
+    let packages: Value = packages.collect();
+    let members = workspace.members.iter().map(|at| Ok(id(&catalog.folder(*at)?)));
+    Ok(json!({"members": members.collect::<Result<Vec<_>>>()?, "packages": packages}))
 }
 
 /// What `cfg(...)` is measured by.

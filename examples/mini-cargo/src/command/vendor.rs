@@ -8,28 +8,26 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use anyhow::{Context as _, Result};
 use cas_store::{Options, Store};
-use deferred_close::Scope;
 
 use super::Run;
 use crate::cli::Vendor;
-use crate::closing;
-use crate::fetch;
+use crate::fetch::Archives;
 use crate::lock::{Lock, Locked};
-use crate::shell::Shell;
+use crate::progress::Progress;
 use crate::unpack::{self, Origin, Unpacker};
 
 /// More threads than this do not make the disk faster.
 const THREADS_MAX: usize = 4;
+/// Downloads that are under way at once.
+const DOWNLOADS_MAX: usize = 8;
 
 pub(super) fn vendor(run: &Run, options: &Vendor) -> Result<()> {
     let workspace = run.workspace()?;
     let lock = run.lock(&workspace)?;
-    let jobs = jobs(&lock, run, options.versioned_dirs);
+    let jobs = jobs(&lock, options.versioned_dirs);
     if jobs.is_empty() {
         run.shell.warn("there is no dependency to vendor in this project");
         return Ok(());
@@ -42,16 +40,22 @@ pub(super) fn vendor(run: &Run, options: &Vendor) -> Result<()> {
     }
     let stage = Stage::create(&options.dir)?;
     let store = run.store()?;
-    let is_known = |package: &Locked| unpack::is_known(&store, package);
-    fetch::fetch(&lock, &run.home.archive_dir(), run.sparse()?.as_ref(), run.shell, is_known)?;
-    let counts = unpack_all(run.shell, &store, &stage, &jobs)?;
+    let sparse = run.sparse()?;
+    let progress = Progress::new(run.shell, "Vendoring", jobs.len());
+    let archives = Archives::new(run.home.archive_dir(), sparse.as_ref(), &progress);
+    let counts = Counts::default();
+    unpack::on_threads(&jobs, run.threads(), &store, &progress, |unpacker, job| {
+        vendor_one(unpacker, job, &archives, &stage, &progress, &counts)
+    })?;
+    drop(progress);
     stage.move_into_place(&jobs)?;
     if !options.no_delete {
         remove_others(&options.dir, &jobs)?;
     }
     drop(stage);
     run.shell.verbose(format_args!(
-        "{} crates from archives, {} from the store",
+        "{} crates downloaded, {} from archives, {} from the store",
+        counts.download.load(Ordering::Relaxed),
         counts.archive.load(Ordering::Relaxed),
         counts.store.load(Ordering::Relaxed)
     ));
@@ -62,11 +66,10 @@ pub(super) fn vendor(run: &Run, options: &Vendor) -> Result<()> {
 struct Job<'a> {
     package: &'a Locked,
     folder: String,
-    archive: PathBuf,
 }
 
 /// The newest version of a crate gets its bare name.
-fn jobs<'a>(lock: &'a Lock, run: &Run, versioned: bool) -> Vec<Job<'a>> {
+fn jobs(lock: &Lock, versioned: bool) -> Vec<Job<'_>> {
     let mut packages: Vec<_> = lock.registry().collect();
     packages.sort_by(|a, b| b.id.version.cmp(&a.id.version));
     let mut seen = HashSet::new();
@@ -76,76 +79,41 @@ fn jobs<'a>(lock: &'a Lock, run: &Run, versioned: bool) -> Vec<Job<'a>> {
             let (name, version) = (package.id.name, &package.id.version);
             let bare = seen.insert(name) && !versioned;
             let folder = if bare { name.to_string() } else { format!("{name}-{version}") };
-            let archive = fetch::archive_path(&run.home.archive_dir(), package);
-            Job { package, folder, archive }
+            Job { package, folder }
         })
         .collect();
     jobs.sort_by(|a, b| a.package.id.cmp(&b.package.id));
     jobs
 }
 
+/// Where the crates came from.
 #[derive(Default)]
 struct Counts {
+    download: AtomicUsize,
     archive: AtomicUsize,
     store: AtomicUsize,
 }
 
-/// Unpacks on a few threads; the first error stops all of them.
-fn unpack_all(shell: Shell, store: &Store, stage: &Stage, jobs: &[Job<'_>]) -> Result<Counts> {
-    let counts = Counts::default();
-    let next = AtomicUsize::new(0);
-    let failed = Mutex::new(None);
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
-    let (closer, line) = closing::closer(shell);
-    let joined = closer.scope(|scope| {
-        thread::scope(|threads_scope| {
-            for _ in 0..threads.min(jobs.len()) {
-                threads_scope.spawn(|| {
-                    let work = Work { shell, store, stage, scope, counts: &counts };
-                    if let Err(error) = work.until_done(jobs, &next) {
-                        next.store(jobs.len(), Ordering::Relaxed);
-                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                    }
-                });
-            }
-        });
-    });
-    line.finish_and_clear();
-    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => joined.map(|()| counts).context("failed to write the vendored files"),
-    }
-}
-
-/// What one thread needs.
-struct Work<'a, 'scope> {
-    shell: Shell,
-    store: &'a Store,
-    stage: &'a Stage,
-    scope: &'a Scope<'scope>,
-    counts: &'a Counts,
-}
-
-impl Work<'_, '_> {
-    fn until_done(&self, jobs: &[Job<'_>], next: &AtomicUsize) -> Result<()> {
-        let mut unpacker = Unpacker::new(self.store, self.scope);
-        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let folder = self.stage.dir.join(&job.folder);
-            let origin = unpacker.unpack(job.package, &job.archive, &folder)?;
-            let count = match origin {
-                Origin::Archive => &self.counts.archive,
-                Origin::Store => &self.counts.store,
-            };
-            count.fetch_add(1, Ordering::Relaxed);
-            let target = self.stage.target.join(&job.folder);
-            let id = &job.package.id;
-            self.shell.status(
-                "Vendoring",
-                format_args!("{} v{} to {}", id.name, id.version, target.display()),
-            );
-        }
-        Ok(())
-    }
+fn vendor_one(
+    unpacker: &mut Unpacker<'_, '_>,
+    job: &Job<'_>,
+    archives: &Archives<'_>,
+    stage: &Stage,
+    progress: &Progress,
+    counts: &Counts,
+) -> Result<()> {
+    let count = match unpacker.unpack(job.package, archives, &stage.dir.join(&job.folder))? {
+        Origin::Download => &counts.download,
+        Origin::Archive => &counts.archive,
+        Origin::Store => &counts.store,
+    };
+    count.fetch_add(1, Ordering::Relaxed);
+    let id = &job.package.id;
+    let target = stage.target.join(&job.folder);
+    progress
+        .status("Vendoring", format_args!("{} v{} to {}", id.name, id.version, target.display()));
+    progress.done(id.name.as_str());
+    Ok(())
 }
 
 const STAGE_PREFIX: &str = ".mini-cargo-stage-";
@@ -226,6 +194,12 @@ fn print_config(run: &Run, dir: &Path) -> Result<()> {
 }
 
 impl Run {
+    /// Downloads wait for the network, archives at hand for the disk.
+    pub(super) fn threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        if self.is_offline() { cores.min(THREADS_MAX) } else { DOWNLOADS_MAX }
+    }
+
     /// The store of unpacked crates.
     pub(super) fn store(&self) -> Result<Store> {
         let path = self.home.cache.join("store");

@@ -219,6 +219,9 @@ fn alternatives(catalog: &Catalog<'_>, dep: &Dep) -> Result<Option<String>> {
     };
     let mut packages: Vec<_> = ids.into_iter().map(|id| catalog.package(id)).collect();
     packages.retain(|p| p.name == dep.name && !p.flags.yanked() && !p.flags.unusable());
+    if let Some(wanted) = catalog.precise(dep) {
+        packages.retain(|package| package.version == *wanted);
+    }
     if packages.is_empty() {
         return Ok(None);
     }

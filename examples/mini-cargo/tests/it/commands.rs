@@ -56,6 +56,15 @@ fn the_caches_can_be_measured_checked_pruned_and_removed() {
     fs::write(&path, bytes).unwrap();
     let ran = project.mini(&["cache", "verify"]);
     ran.failure().says("at byte").says("help: they are never used");
+    let ran = project.mini(&["cache", "verify", "--format", "json"]);
+    let said: serde_json::Value = serde_json::from_str(&ran.failure().stdout).unwrap();
+    assert_eq!(said["index"]["faults"][0]["crate"], "b", "{said}");
+
+    project.mini(&["cache", "verify", "--repair"]).success().says("Repaired 1 damaged");
+    project.mini(&["cache", "verify"]).success();
+    let size = project.mini(&["cache", "size", "--format", "json"]);
+    let said: serde_json::Value = serde_json::from_str(&size.success().stdout).unwrap();
+    assert_eq!(said["store"]["crates"], 3, "{said}");
 
     project.mini(&["cache", "clean"]).success();
     assert!(!home.cargo_home().join("mini-cargo").exists());
@@ -91,4 +100,52 @@ fn quiet_says_nothing_and_colour_is_only_used_when_asked_for() {
     assert!(ran.success().stderr.contains("\u{1b}["), "{}", ran.stderr);
     let ran = project.mini(&["generate-lockfile", "--offline"]);
     ran.success().says("     Locking 3 packages to latest compatible versions");
+}
+
+/// The files below `dir` that hold `content`.
+fn holding(dir: &std::path::Path, content: &[u8]) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holding(&path, content));
+        } else if fs::read(&path).unwrap() == content {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_damaged_object_is_repaired_by_unpacking_its_crate_again() {
+    let home = Home::new();
+    let text = "// what is to be kept\n".repeat(100);
+    home.publish(&Crate::new("a", "1.0.0").file("src/lib.rs", &text));
+    let project = home.package("[dependencies]\na = \"1\"\n");
+    project.mini(&["vendor", "--offline"]).success();
+    let store = home.cargo_home().join("mini-cargo/store");
+    let object = holding(&store, text.as_bytes()).pop().unwrap();
+    drop(fs::remove_dir_all(project.dir.join("vendor")));
+    fs::write(&object, "// what is to be lost\n".repeat(100)).unwrap();
+
+    let ran = project.mini(&["cache", "verify"]);
+    ran.failure().says("does not have its bytes").says("cache verify --repair");
+    assert!(object.exists(), "without --repair nothing is changed");
+    project.mini(&["cache", "verify", "--repair"]).success().says("is not complete");
+    project.mini(&["cache", "verify"]).success();
+    project.mini(&["vendor", "--offline"]).success();
+    assert_eq!(project.read("vendor/a/src/lib.rs"), text);
+}
+
+#[test]
+fn the_tree_can_be_read_by_a_program() {
+    let home = registry();
+    let project = home.package("[dependencies]\na = \"1\"\n");
+    let ran = project.mini(&["tree", "--offline", "--format", "json"]);
+    let said: serde_json::Value = serde_json::from_str(&ran.success().stdout).unwrap();
+    let packages = said["packages"].as_array().unwrap();
+    let a = packages.iter().find(|package| package["name"] == "a").unwrap();
+    let windows = json!({"id": "win 1.0.0", "kind": "normal", "target": "cfg(windows)"});
+    assert!(a["dependencies"].as_array().unwrap().contains(&windows), "{said}");
+    assert!(said["members"][0].as_str().unwrap().starts_with("app 0.1.0 ("), "{said}");
 }

@@ -288,6 +288,11 @@ impl Project<'_> {
     }
 
     fn run(&self, program: &str, args: &[&str], home: &Path) -> Ran {
+        Ran::from(self.command(program, args, home).output().unwrap())
+    }
+
+    /// A program that was not started yet.
+    pub(crate) fn command(&self, program: &str, args: &[&str], home: &Path) -> Command {
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
@@ -297,7 +302,33 @@ impl Project<'_> {
         }
         command.args(args).current_dir(&self.dir).env("CARGO_HOME", home);
         command.env("RUSTC_BOOTSTRAP", "1").env("NO_COLOR", "1");
-        Ran::from(command.output().unwrap())
+        command
+    }
+
+    /// Both programs run `args` from what is there now; exit codes and lock files must be the same.
+    #[track_caller]
+    pub(crate) fn assert_alike(&self, args: &[&str]) -> Ran {
+        self.alike(args).unwrap_or_else(|difference| panic!("{difference}"))
+    }
+
+    /// The same as a value, for a list of cases of which each is to be seen.
+    pub(crate) fn alike(&self, args: &[&str]) -> Result<Ran, String> {
+        let path = self.dir.join("Cargo.lock");
+        let before = fs::read(&path).ok();
+        let theirs = self.cargo(args);
+        let lock = fs::read_to_string(&path).ok();
+        match before {
+            Some(text) => fs::write(&path, text).unwrap(),
+            None => drop(fs::remove_file(&path)),
+        }
+        let ours = self.mini(&[args, &["--offline"]].concat());
+        let our_lock = fs::read_to_string(&path).ok();
+        if ours.code == theirs.code && our_lock == lock {
+            return Ok(ours);
+        }
+        let said = format!("cargo:\n{}\nmini-cargo:\n{}", theirs.stderr, ours.stderr);
+        let locks = format!("cargo's lock: {lock:?}\nours:         {our_lock:?}");
+        Err(format!("{:?} is not {:?} {args:?}\n{said}\n{locks}\n", ours.code, theirs.code))
     }
 
     /// Both programs lock the project; the texts must be the same.

@@ -9,10 +9,13 @@
 mod commands;
 mod damage;
 mod home;
+mod interruptions;
 mod locks;
 mod manifests;
 mod network;
 mod refusals;
+mod replacements;
 mod server;
 mod updates;
 mod vendoring;
+mod weird;

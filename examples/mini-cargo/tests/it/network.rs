@@ -185,3 +185,70 @@ fn a_local_registry_takes_the_default_ones_place() {
     project.assert_same_lock();
     project.mini(&["vendor"]).success();
 }
+
+/// The file of a package that cargo's home has unpacked.
+fn unpacked(home: &Home, path: &str) -> std::path::PathBuf {
+    let sources = fs::read_dir(home.cargo_home().join("registry/src")).unwrap();
+    let folder = sources.map(|folder| folder.unwrap().path()).next().unwrap();
+    folder.join(path)
+}
+
+#[test]
+fn a_crate_is_unpacked_while_it_is_downloaded_and_cargo_takes_it_as_whole() {
+    use std::os::unix::fs::MetadataExt as _;
+    let (home, server) = registry();
+    let project = project(&home, &server, "alpha");
+    project.mini(&["fetch"]).success();
+    assert_eq!(fs::read_to_string(unpacked(&home, "beta-1.1.0/.cargo-ok")).unwrap(), "{\"v\":1}");
+    assert!(!unpacked(&home, "beta-1.1.0/.cargo-checksum.json").exists());
+    let inode = || fs::metadata(unpacked(&home, "beta-1.1.0/Cargo.toml")).unwrap().ino();
+    let before = inode();
+    server.requests();
+    project.cargo_in(&home.cargo_home(), &["check", "--locked", "--quiet"]).success();
+    let asked = server.requests();
+    assert!(asked.iter().all(|(path, _)| !path.starts_with("/dl")), "{asked:?}");
+    assert_eq!(inode(), before, "cargo did not unpack it again");
+}
+
+#[test]
+fn a_half_unpacked_crate_is_unpacked_again() {
+    let (home, server) = registry();
+    let project = project(&home, &server, "alpha");
+    project.mini(&["fetch"]).success();
+    fs::remove_file(unpacked(&home, "beta-1.1.0/.cargo-ok")).unwrap();
+    fs::remove_file(unpacked(&home, "beta-1.1.0/Cargo.toml")).unwrap();
+    project.mini(&["fetch", "--offline"]).success();
+    assert!(unpacked(&home, "beta-1.1.0/.cargo-ok").exists());
+    assert!(unpacked(&home, "beta-1.1.0/Cargo.toml").exists());
+}
+
+#[test]
+fn a_broken_download_goes_on_where_it_stopped() {
+    let (home, server) = registry();
+    let project = project(&home, &server, "alpha");
+    let path = "/dl/beta/1.1.0/download";
+    server.fault(path, Fault::Truncated(1));
+    project.mini(&["vendor"]).success().says("warning: spurious network error");
+    let of_beta = server.requests().into_iter().filter(|(asked, _)| asked == path);
+    let statuses: Vec<_> = of_beta.map(|(_, status)| status).collect();
+    assert_eq!(statuses, [200, 206]);
+    assert!(project.has("vendor/beta/Cargo.toml"));
+}
+
+#[test]
+fn what_is_left_of_another_download_is_not_believed() {
+    let (home, server) = registry();
+    let project = project(&home, &server, "alpha");
+    project.mini(&["fetch"]).success();
+    let caches = fs::read_dir(home.cargo_home().join("registry/cache")).unwrap();
+    let cache = caches.map(|folder| folder.unwrap().path()).next().unwrap();
+    for left in [&b"something else"[..], &[0; 5000]] {
+        fs::remove_dir_all(home.cargo_home().join("registry/src")).unwrap();
+        fs::remove_dir_all(home.cargo_home().join("mini-cargo/store")).unwrap();
+        fs::remove_file(cache.join("beta-1.1.0.crate")).unwrap();
+        fs::write(cache.join("beta-1.1.0.crate.part"), left).unwrap();
+        project.mini(&["fetch", "--locked"]).success();
+        assert!(cache.join("beta-1.1.0.crate").exists());
+        assert!(!cache.join("beta-1.1.0.crate.part").exists());
+    }
+}

@@ -119,6 +119,8 @@ impl Server {
         let known = lines.iter().any(|line| {
             etag.as_ref().is_some_and(|etag| *line == format!("if-none-match: {etag}"))
         });
+        let from = lines.iter().find_map(|line| line.strip_prefix("range: bytes="));
+        let from = from.and_then(|range| range.trim_end_matches('-').parse::<usize>().ok());
         let (status, mut body) = match (fault, body) {
             (Some(Fault::Unavailable(left)), _) if left > 0 => {
                 state.faults.insert(path.to_owned(), Fault::Unavailable(left - 1));
@@ -128,7 +130,11 @@ impl Server {
             (Some(Fault::Redirect), _) => (302, Vec::new()),
             (_, None) => (404, Vec::new()),
             (_, Some(_)) if known => (304, Vec::new()),
-            (_, Some(body)) => (200, body),
+            (_, Some(body)) => match from {
+                Some(from) if from >= body.len() => (416, Vec::new()),
+                Some(from) => (206, body[from..].to_vec()),
+                None => (200, body),
+            },
         };
         state.log.push((path.to_owned(), status));
         let mut length = body.len();

@@ -9,6 +9,8 @@ fn registry() -> Home {
     home.publish_all(&[
         Crate::new("top", "1.0.0").needs("low", "1").needs("other", "1"),
         Crate::new("top", "1.1.0").needs("low", "1.1").needs("other", "1"),
+        Crate::new("top", "2.0.0"),
+        Crate::new("low", "0.9.0"),
         Crate::new("low", "1.0.0").needs("ground", "1"),
         Crate::new("low", "1.1.0").needs("ground", "1"),
         Crate::new("low", "1.2.0").needs("ground", "1.1"),
@@ -73,6 +75,9 @@ fn update_to_a_precise_version_gives_cargos_lock_even_when_it_is_yanked() {
         ["-p", "ground", "--precise", "1.2.0"],
         ["-p", "ground", "--precise", "7.0.0"],
         ["-p", "nothing", "--precise", "1.0.0"],
+        // What requires `top` 1.1.0 and `low` 1.0.0 accepts neither of these.
+        ["-p", "top", "--precise", "2.0.0"],
+        ["-p", "low", "--precise", "0.9.0"],
     ] {
         assert_same_update(&args);
     }
@@ -127,4 +132,17 @@ fn no_temporary_file_is_left_beside_the_lock_file() {
     project.mini(&["update", "--offline"]).success();
     assert_eq!(files(), count);
     assert_ne!(project.read("Cargo.lock"), before);
+}
+
+#[test]
+fn changes_can_be_read_by_a_program() {
+    let home = registry();
+    let project = old_project(&home);
+    let ran = project.mini(&["update", "--offline", "--dry-run", "-p", "low", "--format", "json"]);
+    let said: serde_json::Value = serde_json::from_str(&ran.success().stdout).unwrap();
+    let low = serde_json::json!(
+        {"change": "updated", "name": "low", "from": "1.0.0", "to": "1.1.0"}
+    );
+    assert!(said["changes"].as_array().unwrap().contains(&low), "{said}");
+    assert!(!ran.stderr.contains("Updating"), "{}", ran.stderr);
 }
