@@ -12,14 +12,13 @@ use crate::server::{Profile, Server};
 use crate::workload::{prepare, write_all};
 
 const COUNTS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-const REPEATS: usize = 3;
 const OPEN_AT_ONCE: usize = 100;
 
 /// Adds one picture per way of closing.
 pub fn sweep(settings: &Settings, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let work = Workdir::on(&Place::Memory)?;
-    let files = if settings.quick { 1_000 } else { 4_000 };
-    let writing = median(|| writing(&work, files))?;
+    let (files, repeats) = if settings.quick { (1_000, 1) } else { (4_000, 3) };
+    let writing = median(3, || writing(&work, files))?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     for (how, profile, at_once) in [
         ("waits 1 ms", Profile::waits(1000), usize::MAX),
@@ -28,13 +27,13 @@ pub fn sweep(settings: &Settings, report: &mut Report) -> Result<(), Box<dyn Err
     ] {
         eprintln!("threads, close {how}, {files} files");
         // A close takes what it is told to and FUSE's own time: measured, not assumed.
-        let closing = median(|| inline(&work, profile, files))? - writing;
+        let closing = median(repeats, || inline(&work, profile, files))? - writing;
         let theory = COUNTS.map(|n| (n as f64, writing.max(closing / n.min(at_once) as f64)));
-        let elastic = median(|| ours(&work, profile, files, Threads::Auto { max: 64 }))?;
+        let elastic = median(repeats, || ours(&work, profile, files, Threads::Auto { max: 64 }))?;
         report.curves.push(
             Curve::new(format!("{files} files, close {how}"), "closing threads", "seconds")
                 .line("theory", theory)
-                .line("fixed threads", fixed(&work, profile, files)?)
+                .line("fixed threads", fixed(&work, profile, files, repeats)?)
                 .line("elastic, at most 64", COUNTS.map(|n| (n as f64, elastic))),
         );
     }
@@ -50,8 +49,9 @@ fn fixed(
     work: &Workdir,
     profile: Profile,
     files: usize,
+    repeats: usize,
 ) -> Result<Vec<(f64, f64)>, Box<dyn Error>> {
-    let time = |threads| median(|| ours(work, profile, files, Threads::Fixed(threads)));
+    let time = |threads| median(repeats, || ours(work, profile, files, Threads::Fixed(threads)));
     COUNTS.iter().map(|&threads| Ok((threads as f64, time(threads)?))).collect()
 }
 
@@ -68,10 +68,13 @@ fn writing(work: &Workdir, files: usize) -> Result<f64, Box<dyn Error>> {
     Ok(seconds)
 }
 
-fn median(mut run: impl FnMut() -> Result<f64, Box<dyn Error>>) -> Result<f64, Box<dyn Error>> {
-    let mut seconds = (0..REPEATS).map(|_| run()).collect::<Result<Vec<f64>, _>>()?;
+fn median(
+    repeats: usize,
+    mut run: impl FnMut() -> Result<f64, Box<dyn Error>>,
+) -> Result<f64, Box<dyn Error>> {
+    let mut seconds = (0..repeats).map(|_| run()).collect::<Result<Vec<f64>, _>>()?;
     seconds.sort_by(f64::total_cmp);
-    Ok(seconds[REPEATS / 2])
+    Ok(seconds[repeats / 2])
 }
 
 fn inline(work: &Workdir, profile: Profile, files: usize) -> Result<f64, Box<dyn Error>> {

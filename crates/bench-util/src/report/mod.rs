@@ -269,7 +269,7 @@ impl Report {
         svg::standalone(&svg::ratios(&groups))
     }
 
-    /// Writes `NAME.json`, `NAME.md`, `NAME.html` and `NAME.svg` into `folder`.
+    /// Writes `NAME.json`, `NAME.md`, `NAME.html` and, if there are ratios, `NAME.svg` into `folder`.
     ///
     /// # Errors
     ///
@@ -283,6 +283,6 @@ impl Report {
         file("json", self.to_json())?;
         file("md", self.to_markdown())?;
         file("html", self.to_html())?;
-        file("svg", self.to_svg())
+        if self.comparisons.is_empty() { Ok(()) } else { file("svg", self.to_svg()) }
     }
 }
