@@ -4,31 +4,36 @@
 //! cargo run --release --example ixc -- verify ~/.cache/my-tool/index-v1.ixc
 //! ```
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+#![expect(clippy::print_stderr, reason = "a program for the terminal")]
 
 use index_cache::{
     Compacted, Durability, IndexCache, LayerStats, Options, Progress, Status, cargo_layout,
 };
 use std::error::Error;
+use std::io::{self, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: ixc COMMAND FILE [ARGUMENT]
-  info FILE          sizes and counters
+  info FILE          what the file is, sizes and counters
   keys FILE          one line for each entry
   get FILE KEY       an entry's token, slices and body
   verify FILE        read everything, compare every checksum
   compact FILE       rewrite without what is no longer reachable
   import FILE DIR    store cargo's .cache folder
-  export FILE DIR    write cargo's .cache folder";
+  export FILE DIR    write cargo's .cache folder
+status: 0 sound, 1 damaged or not there, 2 could not be done";
+
+type Outcome<T = bool> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match run(&arguments) {
+    match run(&arguments, &mut io::stdout().lock()) {
         Ok(is_sound) => ExitCode::from(u8::from(!is_sound)),
+        Err(error) if is_closed_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             let mut source = error.source();
@@ -41,24 +46,28 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[&str]) -> Result<bool, Box<dyn Error>> {
+/// Whoever read our output, `head` for one, has seen enough.
+fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+/// Does what the arguments say; gives false when something is damaged or not there.
+pub(crate) fn run(arguments: &[&str], out: &mut dyn Write) -> Outcome {
     match *arguments {
-        ["info", file] => {
-            info(&open(file)?);
-            Ok(true)
-        }
-        ["keys", file] => keys(&open(file)?),
-        ["get", file, key] => get(&open(file)?, key),
-        ["verify", file] => verify(&open(file)?),
-        ["compact", file] => compact(&open(file)?),
-        ["import", file, folder] => import(&open(file)?, Path::new(folder)),
-        ["export", file, folder] => export(&open(file)?, Path::new(folder)),
+        ["info", file] => info(&open(file)?, out),
+        ["keys", file] => keys(&ready(file)?, out),
+        ["get", file, key] => get(&ready(file)?, key, out),
+        ["verify", file] => verify(&ready(file)?, out),
+        ["compact", file] => compact(&ready(file)?, out),
+        ["import", file, folder] => import(&open(file)?, Path::new(folder), out),
+        ["export", file, folder] => export(&ready(file)?, Path::new(folder), out),
         _ => Err(USAGE.into()),
     }
 }
 
 /// Opens under whatever schema the file has: this tool looks at bytes, not at their meaning.
-fn open(file: &str) -> Result<IndexCache, Box<dyn Error>> {
+fn open(file: &str) -> Outcome<IndexCache> {
     let cache = IndexCache::open(file, Options::new())?;
     if cache.status() != Status::OtherSchema {
         return Ok(cache);
@@ -67,38 +76,65 @@ fn open(file: &str) -> Result<IndexCache, Box<dyn Error>> {
     Ok(IndexCache::open(file, Options::new().schema(schema.unwrap_or_default()))?)
 }
 
-fn info(cache: &IndexCache) {
-    let stats = cache.stats();
-    for layer in &stats.layers {
-        print_layer(layer);
+/// Opens a file that has something to look at. The library counts all others as empty, but to call
+/// them sound would be a lie.
+fn ready(file: &str) -> Outcome<IndexCache> {
+    let cache = open(file)?;
+    match cache.status() {
+        Status::Ready => Ok(cache),
+        status => Err(format!("`{file}` {}", described(status)).into()),
     }
 }
 
-fn print_layer(layer: &LayerStats) {
-    println!("{}: {:?}", layer.path.display(), layer.status);
-    println!("  entries     {:>14}", layer.entries);
-    println!("  bytes       {:>14}", layer.file_bytes);
-    println!("  live bytes  {:>14}", layer.live_bytes);
-    println!("  leaf pages  {:>14}", layer.leaves);
-    println!("  commits     {:>14}", layer.commits);
-    println!("  last commit {:>14}", if layer.is_durable { "durable" } else { "fast" });
+fn described(status: Status) -> &'static str {
+    match status {
+        Status::Ready => "is an index cache",
+        Status::Absent => "does not exist",
+        Status::Foreign => "is not an index cache; it is never written",
+        Status::NewerFormat => "was written by a later version; it is never written by this one",
+        Status::Damaged => "is damaged in both headers; the next commit replaces it",
+        _ => "is of another kind",
+    }
+}
+
+fn info(cache: &IndexCache, out: &mut dyn Write) -> Outcome {
+    for layer in &cache.stats().layers {
+        write_layer(layer, out)?;
+    }
+    Ok(cache.status() == Status::Ready)
+}
+
+fn write_layer(layer: &LayerStats, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "`{}` {}", layer.path.display(), described(layer.status))?;
+    if layer.status != Status::Ready {
+        return Ok(());
+    }
+    writeln!(out, "  entries     {:>14}", layer.entries)?;
+    writeln!(out, "  bytes       {:>14}", layer.file_bytes)?;
+    writeln!(out, "  live bytes  {:>14}", layer.live_bytes)?;
+    writeln!(out, "  leaf pages  {:>14}", layer.leaves)?;
+    writeln!(out, "  commits     {:>14}", layer.commits)?;
+    writeln!(out, "  last commit {:>14}", if layer.is_durable { "durable" } else { "fast" })?;
     if layer.wants_compaction() {
-        println!("  more than half of the file is no longer reachable: compact it");
+        writeln!(out, "  more than half of the file is no longer reachable: compact it")?;
     }
+    Ok(())
 }
 
-fn keys(cache: &IndexCache) -> Result<bool, Box<dyn Error>> {
+fn keys(cache: &IndexCache, out: &mut dyn Write) -> Outcome {
     let mut is_sound = true;
     for entry in cache.snapshot().entries() {
         match entry {
-            Ok(entry) if entry.is_negative() => println!("{:<32} not in the registry", entry.key()),
+            Ok(entry) if entry.is_negative() => {
+                writeln!(out, "{:<32} not in the registry", entry.key())?;
+            }
             Ok(entry) => {
                 let (slices, bytes) = (entry.slice_count(), entry.body_len());
-                println!("{:<32} {slices:>6} slices {bytes:>10} bytes", entry.key());
+                writeln!(out, "{:<32} {slices:>6} slices {bytes:>10} bytes", entry.key())?;
             }
             Err(error) if error.is_corrupt() => {
                 is_sound = false;
-                println!("{error}");
+                writeln!(out, "{error}")?;
             }
             Err(error) => return Err(error.into()),
         }
@@ -106,39 +142,37 @@ fn keys(cache: &IndexCache) -> Result<bool, Box<dyn Error>> {
     Ok(is_sound)
 }
 
-fn get(cache: &IndexCache, key: &str) -> Result<bool, Box<dyn Error>> {
+fn get(cache: &IndexCache, key: &str, out: &mut dyn Write) -> Outcome {
     let Some(entry) = cache.get(key)? else {
-        println!("no entry");
+        writeln!(out, "no entry")?;
         return Ok(false);
     };
-    println!("token {}", entry.token().escape_ascii());
+    writeln!(out, "token {}", entry.token().escape_ascii())?;
     for slice in entry.slices()? {
-        println!("slice {:<20} flags {:#06x} {:>9} bytes", slice.name, slice.flags, slice.len);
+        writeln!(out, "slice {:<20} flags {:#06x} {:>9} bytes", slice.name, slice.flags, slice.len)?;
     }
-    println!("body  {} bytes, sound", entry.body()?.len());
+    writeln!(out, "body  {} bytes, sound", entry.body()?.len())?;
     Ok(true)
 }
 
-fn verify(cache: &IndexCache) -> Result<bool, Box<dyn Error>> {
+fn verify(cache: &IndexCache, out: &mut dyn Write) -> Outcome {
     let verified = cache.verify_with(&mut progress("verified"))?;
-    println!("{} entries, {} bytes are sound", verified.entries, verified.bytes);
+    writeln!(out, "{} entries, {} bytes are sound", verified.entries, verified.bytes)?;
     for fault in &verified.faults {
-        println!("{fault}");
+        writeln!(out, "{fault}")?;
     }
     if !verified.is_sound() {
-        println!("damaged entries read as missing; `compact` drops them");
+        writeln!(out, "damaged entries read as missing; `compact` drops them")?;
     }
     Ok(verified.is_sound())
 }
 
-fn compact(cache: &IndexCache) -> Result<bool, Box<dyn Error>> {
+fn compact(cache: &IndexCache, out: &mut dyn Write) -> Outcome {
     match cache.compact_with(&mut progress("copied"))? {
         Compacted::Done(done) => {
-            println!(
-                "{} entries, {} -> {} bytes",
-                done.entries, done.bytes_before, done.bytes_after
-            );
-            println!("{} damaged entries dropped", done.damaged);
+            let (before, after) = (done.bytes_before, done.bytes_after);
+            writeln!(out, "{} entries, {before} -> {after} bytes", done.entries)?;
+            writeln!(out, "{} damaged entries dropped", done.damaged)?;
             Ok(true)
         }
         Compacted::Skipped(reason) => Err(reason.to_string().into()),
@@ -146,24 +180,24 @@ fn compact(cache: &IndexCache) -> Result<bool, Box<dyn Error>> {
     }
 }
 
-fn import(cache: &IndexCache, folder: &Path) -> Result<bool, Box<dyn Error>> {
+fn import(cache: &IndexCache, folder: &Path, out: &mut dyn Write) -> Outcome {
     let mut progress = progress("imported");
     let imported = cargo_layout::import(cache, folder, Durability::Durable, &mut progress)?;
     if let Some(reason) = imported.skipped {
         return Err(reason.to_string().into());
     }
-    println!("{} entries, {} bytes", imported.entries, imported.bytes);
+    writeln!(out, "{} entries, {} bytes", imported.entries, imported.bytes)?;
     for path in &imported.refused {
-        println!("refused {}: not a whole file of cargo's cache format", path.display());
+        writeln!(out, "refused {}: not a whole file of cargo's cache format", path.display())?;
     }
     Ok(imported.refused.is_empty())
 }
 
-fn export(cache: &IndexCache, folder: &Path) -> Result<bool, Box<dyn Error>> {
+fn export(cache: &IndexCache, folder: &Path, out: &mut dyn Write) -> Outcome {
     let exported = cargo_layout::export(&cache.snapshot(), folder)?;
-    println!("{} files, {} bytes", exported.files, exported.bytes);
+    writeln!(out, "{} files, {} bytes", exported.files, exported.bytes)?;
     for key in &exported.left_out {
-        println!("left out {key}");
+        writeln!(out, "left out {key}")?;
     }
     Ok(true)
 }

@@ -15,7 +15,7 @@ use crate::snapshot::{Layers, Snapshot};
 use crate::stats::{LayerStats, Stats};
 use crate::verify::Verified;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// The name under which a cache file is best kept: the major version of the format is in it, so
 /// that programs with different versions of this crate never meet in one file.
@@ -48,6 +48,8 @@ pub struct IndexCache {
     disk: SharedDisk,
     pool: Arc<Pool>,
     current: RwLock<Snapshot>,
+    /// Held from opening the file to showing it, so that of two threads the later sight wins.
+    refreshing: Mutex<()>,
 }
 
 impl IndexCache {
@@ -77,7 +79,8 @@ impl IndexCache {
             }
         }
         let current = RwLock::new(Snapshot::new(layers));
-        Ok(Self { path: path.to_path_buf(), options, disk, pool, current })
+        let (path, refreshing) = (path.to_path_buf(), Mutex::new(()));
+        Ok(Self { path, options, disk, pool, current, refreshing })
     }
 
     /// The writable file's path.
@@ -118,6 +121,7 @@ impl IndexCache {
     /// [`Error::is_io`](crate::Error::is_io) when the file is there and cannot be read.
     pub fn refresh(&self) -> Result<bool> {
         let options = &self.options;
+        let _turn = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let opened =
             Layer::open(&*self.disk, &self.path, &options.schema, options.mode, &self.pool)?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
@@ -221,8 +225,9 @@ impl IndexCache {
         }
         let snapshot = self.snapshot();
         let committed = self.writer(&snapshot).commit(changes, durability)?;
-        changes.clear();
+        // Changes that this handle cannot show yet are kept, to be committed again.
         self.refresh()?;
+        changes.clear();
         Ok(committed)
     }
 

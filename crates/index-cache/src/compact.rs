@@ -14,6 +14,7 @@ use crate::layer::{Layer, Record};
 use crate::progress::{Observer, report};
 use crate::record::{self, Encoded};
 use crate::slot::Slot;
+use crate::walk::{Leaves, Walk};
 use std::io::ErrorKind;
 
 /// Records are written in pieces of about this many bytes.
@@ -86,19 +87,19 @@ impl Writer<'_> {
     }
 }
 
-/// Keys and slots of all records that can be read, in key order.
+/// Keys and slots of all records that can be read, in key order, each key once.
 fn reachable(old: &Layer, damaged: &mut u64) -> Result<Vec<(Box<str>, Slot)>> {
     let mut live: Vec<(Box<str>, Slot)> = Vec::new();
-    for leaf in 0..old.header.leaves {
-        for slot in old.leaf_or_older(leaf)? {
-            match old.record(slot) {
-                Ok(record) => live.extend(key_of(old, &record).map(|key| (key.into(), slot))),
-                Err(error) if error.is_corrupt() => *damaged += 1,
-                Err(error) => return Err(error),
-            }
+    for record in Walk::new(old, Leaves::OrOlder) {
+        match record {
+            Ok(record) => live.extend(key_of(old, &record).map(|key| (key.into(), record.slot))),
+            Err(error) if error.is_corrupt() => *damaged += 1,
+            Err(error) => return Err(error),
         }
     }
-    live.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    live.sort_by(|(a, _), (b, _)| a.cmp(b));
+    // Only a hostile file has a key twice.
+    live.dedup_by(|(a, _), (b, _)| a == b);
     Ok(live)
 }
 

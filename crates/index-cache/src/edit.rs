@@ -63,7 +63,7 @@ impl<'a> Edit<'a> {
             table.push(slot);
         }
         let is_full = table.len() > LEAF_FULL;
-        self.header.entries += u64::from(position.is_none());
+        self.header.entries = self.header.entries.saturating_add(u64::from(position.is_none()));
         self.account(slot.place.span(), freed);
         if is_full { self.grow() } else { Ok(()) }
     }
@@ -98,7 +98,8 @@ impl<'a> Edit<'a> {
     }
 
     fn account(&mut self, added: u64, freed: u64) {
-        self.header.live_bytes = (self.header.live_bytes + added).saturating_sub(freed);
+        // The old numbers come from the file: they may be anything.
+        self.header.live_bytes = self.header.live_bytes.saturating_add(added).saturating_sub(freed);
         self.is_changed = true;
     }
 
@@ -143,7 +144,7 @@ impl<'a> Edit<'a> {
     /// Doubles the number of leaves. From now on every leaf is in memory and will be written.
     fn grow(&mut self) -> Result<()> {
         if self.header.leaves >= LEAVES_MAX {
-            return self.check_capacity();
+            return Ok(());
         }
         for index in 0..self.header.leaves {
             if !self.grown && !self.tables.contains_key(&index) {
@@ -172,6 +173,7 @@ impl<'a> Edit<'a> {
     /// Appends the changed pages to `tail`, whose first byte will be at `base`, a multiple of the
     /// page length in file and buffer. Gives the header that makes them reachable.
     pub(crate) fn finish(mut self, tail: &mut Vec<u8>, base: u64) -> Result<Header> {
+        self.check_capacity()?;
         let mut pointers = BTreeMap::new();
         for (index, table) in std::mem::take(&mut self.tables) {
             let pointer = if table.is_empty() {

@@ -2,34 +2,32 @@
 
 use crate::entry::Entry;
 use crate::error::Result;
-use crate::layer::{Found, Layer};
-use crate::pages;
+use crate::layer::{Found, Layer, Record};
 use crate::record::Kind;
-use crate::slot::Slot;
+use crate::walk::{Leaves, Walk};
 use std::sync::Arc;
 
 /// The entries of a snapshot; made by [`Snapshot::entries`](crate::Snapshot::entries).
 #[derive(Debug)]
 pub struct Entries<'s> {
     layers: &'s [Arc<Layer>],
-    /// The layer and leaf that come next.
+    /// The layer that is walked, and the walk.
     layer: usize,
-    leaf: u32,
-    slots: std::vec::IntoIter<Slot>,
+    walk: Option<Walk<'s>>,
 }
 
 impl<'s> Entries<'s> {
     pub(crate) fn new(layers: &'s [Arc<Layer>]) -> Self {
-        Self { layers, layer: 0, leaf: 0, slots: Vec::new().into_iter() }
+        let walk = layers.first().map(|layer| Walk::new(layer, Leaves::Current));
+        Self { layers, layer: 0, walk }
     }
 
-    /// The entry of a slot, unless a layer above answers for its key.
-    fn entry(&self, layer: &Arc<Layer>, slot: Slot) -> Result<Option<Entry>> {
-        let record = layer.record(slot)?;
-        let entry = Entry::new(Arc::clone(layer), record);
-        if entry.record().head.kind == Kind::Removed {
+    /// The entry of a record, unless it marks a removal or a layer above answers for its key.
+    fn entry(&self, record: Record) -> Result<Option<Entry>> {
+        if record.head.kind == Kind::Removed {
             return Ok(None);
         }
+        let entry = Entry::new(Arc::clone(&self.layers[self.layer]), record);
         for above in &self.layers[..self.layer] {
             if !matches!(above.find(entry.key())?, Found::Nothing) {
                 return Ok(None);
@@ -37,31 +35,21 @@ impl<'s> Entries<'s> {
         }
         Ok(Some(entry))
     }
-
-    fn next_leaf(&mut self, layer: &Layer) -> Result<()> {
-        let leaf = self.leaf;
-        self.leaf += 1;
-        self.slots = pages::slots(layer.leaf(leaf)?).collect::<Vec<_>>().into_iter();
-        Ok(())
-    }
 }
 
 impl Iterator for Entries<'_> {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while let Some(layer) = self.layers.get(self.layer) {
-            if let Some(slot) = self.slots.next() {
-                match self.entry(layer, slot).transpose() {
-                    Some(entry) => return Some(entry),
+        while let Some(walk) = &mut self.walk {
+            match walk.next() {
+                Some(record) => match record.and_then(|record| self.entry(record)).transpose() {
+                    Some(item) => return Some(item),
                     None => continue,
-                }
+                },
+                None => self.layer += 1,
             }
-            if self.leaf >= layer.header.leaves {
-                (self.layer, self.leaf) = (self.layer + 1, 0);
-            } else if let Err(error) = self.next_leaf(layer) {
-                return Some(Err(error));
-            }
+            self.walk = self.layers.get(self.layer).map(|layer| Walk::new(layer, Leaves::Current));
         }
         None
     }

@@ -80,10 +80,6 @@ impl Entry {
         }
     }
 
-    pub(crate) fn record(&self) -> &Record {
-        &self.record
-    }
-
     pub(crate) fn parts(&self) -> (&Layer, &Record) {
         (&self.layer, &self.record)
     }

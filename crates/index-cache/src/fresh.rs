@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// Between the file's name and the random part of a temporary name.
 const TEMPORARY: &str = ".tmp-";
+/// Hexadecimal digits of the random part.
+const RANDOM_LEN: usize = 32;
 
 /// A file that is being written. Dropped before [`Fresh::publish`], it removes itself.
 #[derive(Debug)]
@@ -106,7 +108,24 @@ fn temporary_path(path: &Path) -> PathBuf {
 
 fn is_temporary(sibling: &Path, path: &Path) -> bool {
     let name = |path: &Path| path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
-    name(sibling)
-        .strip_prefix(&*name(path))
-        .is_some_and(|rest| rest.starts_with(TEMPORARY.as_bytes()))
+    let sibling = name(sibling);
+    let rest = sibling.strip_prefix(&*name(path));
+    let random = rest.and_then(|rest| rest.strip_prefix(TEMPORARY.as_bytes()));
+    // Whatever else begins like this is somebody's own file.
+    random.is_some_and(|r| r.len() == RANDOM_LEN && r.iter().all(u8::is_ascii_hexdigit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_a_writer_makes_are_removed() {
+        let path = Path::new("/cache/index-v1.ixc");
+        assert!(is_temporary(&temporary_path(path), path));
+        for other in ["", ".lock", ".tmp-", ".tmp-notes", ".tmp-00112233445566778899aabbccddeeff0"] {
+            assert!(!is_temporary(Path::new(&format!("/cache/index-v1.ixc{other}")), path));
+        }
+        assert!(!is_temporary(&temporary_path(Path::new("/cache/other.ixc")), path));
+    }
 }

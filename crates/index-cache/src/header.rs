@@ -8,6 +8,7 @@
 
 use crate::layout as at;
 use crate::layout::{BRANCHES_MAX, HEADERS_LEN, LOG_START, PAGE, PAGE_LEN, POINTER_LEN};
+use crate::slot::OFFSET_END;
 
 /// First bytes of every file of this family, chosen like PNG's: not text, and damaged by any
 /// transfer that changes line ends.
@@ -16,6 +17,8 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89IXC\r\n\x1a\n";
 pub(crate) const FORMAT: u16 = 1;
 /// What a medium writes whole or not at all.
 const SECTOR_LEN: usize = 512;
+/// No file lives to see this many commits; counting on from a made-up number would end in a wrap.
+const SEQ_END: u64 = 1 << 62;
 /// Set when the snapshot was on the medium before this header was written.
 const SYNCED: u32 = 1;
 
@@ -175,8 +178,9 @@ fn fields(page: &[u8]) -> Header {
 }
 
 fn is_possible(header: &Header, file_len: u64) -> bool {
-    (LOG_START..=file_len).contains(&header.end)
+    (LOG_START..=file_len.min(OFFSET_END)).contains(&header.end)
         && header.end.is_multiple_of(PAGE)
+        && header.seq < SEQ_END
         && header.leaves.is_power_of_two()
         && header.leaves <= at::LEAVES_MAX
 }
@@ -224,14 +228,15 @@ impl Slots {
         }
     }
 
-    /// A slot that passes its check decides; one that claims to be ours keeps the rest from being
-    /// called foreign.
+    /// One newer slot makes the file newer: the other may be all that is left of an upgrade in
+    /// place, and must not come back to life. Else a slot that passes its check decides; one that
+    /// claims to be ours keeps the rest from being called foreign.
     pub(crate) fn verdict(&self) -> Verdict {
-        if let Some((_, header)) = self.valid().first() {
-            return Verdict::Current((*header).clone());
-        }
         if self.slots.contains(&Slot::Newer) {
             return Verdict::Newer;
+        }
+        if let Some((_, header)) = self.valid().first() {
+            return Verdict::Current((*header).clone());
         }
         if self.slots.contains(&Slot::Damaged) || self.slots == [Slot::Blank, Slot::Blank] {
             return Verdict::Damaged;
@@ -313,12 +318,39 @@ mod tests {
         assert!(matches!(Slots::decode(b"[package]", 9).verdict(), Verdict::Foreign));
     }
 
-    #[test]
-    fn a_newer_format_is_recognised() {
+    /// A header page with one field changed and its check made right again.
+    fn changed(field: &at::Field, bytes: &[u8]) -> [u8; PAGE_LEN] {
         let mut page = header(1, true).encode();
-        at::MIN_READER.put(&mut page, &2_u16.to_le_bytes());
+        field.put(&mut page, bytes);
         let check = crate::check::check(&page[..at::HEADER_CHECK.offset]);
         at::HEADER_CHECK.put(&mut page, &check.to_le_bytes());
-        assert!(matches!(Slots::decode(&page, LOG_START).verdict(), Verdict::Newer));
+        page
+    }
+
+    #[test]
+    fn a_newer_format_is_recognised_beside_anything() {
+        let newer = changed(&at::MIN_READER, &2_u16.to_le_bytes());
+        let ours = header(9, true).encode();
+        for pair in [[newer, [0; PAGE_LEN]], [newer, ours], [ours, newer], [newer, newer]] {
+            let slots = Slots::decode(&pair.concat(), LOG_START);
+            assert!(matches!(slots.verdict(), Verdict::Newer));
+        }
+    }
+
+    #[test]
+    fn a_header_with_a_number_that_no_writer_reaches_is_not_believed() {
+        let beyond = OFFSET_END + PAGE;
+        for page in [
+            changed(&at::SEQ, &u64::MAX.to_le_bytes()),
+            changed(&at::SEQ, &SEQ_END.to_le_bytes()),
+            changed(&at::END, &beyond.to_le_bytes()),
+            changed(&at::END, &(LOG_START + 8).to_le_bytes()),
+            changed(&at::END, &PAGE.to_le_bytes()),
+            changed(&at::LEAVES, &3_u32.to_le_bytes()),
+            changed(&at::LEAVES, &0_u32.to_le_bytes()),
+            changed(&at::LEAVES, &65_536_u32.to_le_bytes()),
+        ] {
+            assert_eq!(decode(&page, u64::MAX), Slot::Damaged);
+        }
     }
 }

@@ -249,11 +249,18 @@ impl Layer {
 
     /// Like [`Layer::leaf`], but the last durable snapshot's where the current one is damaged, and
     /// empty where both are: what a writer builds on.
+    ///
+    /// Only slots that a lookup could meet, and each record once: a forged leaf must not fill the
+    /// tables of a writer.
     pub(crate) fn leaf_or_older(&self, index: u32) -> Result<Vec<Slot>> {
-        match self.tree.leaf(self, index) {
-            Err(error) if error.is_corrupt() => Ok(self.older_leaf(index)),
-            outcome => Ok(pages::slots(outcome?).collect()),
-        }
+        let mut slots = match self.tree.leaf(self, index) {
+            Err(error) if error.is_corrupt() => self.older_leaf(index),
+            outcome => pages::slots(outcome?).collect(),
+        };
+        slots.retain(|slot| pages::leaf_of(slot.hash, self.tree.leaves) == index);
+        slots.sort_unstable_by_key(|slot| slot.place.offset());
+        slots.dedup_by_key(|slot| slot.place.offset());
+        Ok(slots)
     }
 
     fn older_leaf(&self, index: u32) -> Vec<Slot> {
@@ -262,9 +269,7 @@ impl Layer {
         // The older index may have had fewer leaves: take from it what belongs here.
         let first = (u64::from(index) << 32) / u64::from(self.tree.leaves);
         let hash = u32::try_from(first).unwrap_or(0);
-        let Ok(page) = older.leaf_for(self, hash) else { return Vec::new() };
-        let mine = |slot: &Slot| pages::leaf_of(slot.hash, self.tree.leaves) == index;
-        pages::slots(page).filter(mine).collect()
+        older.leaf_for(self, hash).map_or(Vec::new(), |page| pages::slots(page).collect())
     }
 
     pub(crate) fn leaf_pointer(&self, index: u32) -> Result<Pointer> {

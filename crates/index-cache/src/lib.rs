@@ -18,6 +18,7 @@ mod record;
 mod slot;
 mod snapshot;
 mod tree;
+mod walk;
 
 // Changing it.
 mod batch;

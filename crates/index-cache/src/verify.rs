@@ -3,11 +3,10 @@
 use crate::content;
 use crate::error::{Error, Result};
 use crate::header::Slot as HeaderSlot;
-use crate::layer::{self, Layer};
+use crate::layer::{self, Layer, Record};
 use crate::layout::PAGE;
-use crate::pages;
 use crate::progress::{Observer, report};
-use crate::slot::Slot;
+use crate::walk::{Leaves, Walk};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -57,18 +56,12 @@ impl Verified {
     /// Verifies one file and adds the result.
     pub(crate) fn add(&mut self, layer: &Layer, observer: &mut Observer<'_>) -> Result<()> {
         self.headers(layer)?;
-        for leaf in 0..layer.header.leaves {
-            let slots: Vec<Slot> = match layer.leaf(leaf) {
-                Ok(page) => pages::slots(page).collect(),
-                Err(error) => {
-                    self.fault(layer, error, None)?;
-                    continue;
-                }
-            };
-            for slot in slots {
-                self.entry(layer, slot)?;
-                report(observer, self.entries, layer.header.entries)?;
+        for record in Walk::new(layer, Leaves::Current) {
+            match record {
+                Ok(record) => self.entry(layer, &record)?,
+                Err(error) => self.fault(layer, error, None)?,
             }
+            report(observer, self.entries, layer.header.entries)?;
         }
         Ok(())
     }
@@ -83,19 +76,15 @@ impl Verified {
         Ok(())
     }
 
-    fn entry(&mut self, layer: &Layer, slot: Slot) -> Result<()> {
-        let record = match layer.record(slot) {
-            Ok(record) => record,
-            Err(error) => return self.fault(layer, error, None),
-        };
-        match content::read(layer, &record) {
+    fn entry(&mut self, layer: &Layer, record: &Record) -> Result<()> {
+        match content::read(layer, record) {
             Ok(bytes) => {
                 self.entries += 1;
                 self.bytes += crate::put::wide(record.head.named_len() + layer.view(&bytes).len());
                 Ok(())
             }
             Err(error) => {
-                let key = String::from_utf8_lossy(layer.key_bytes(&record)).into_owned();
+                let key = String::from_utf8_lossy(layer.key_bytes(record)).into_owned();
                 self.fault(layer, error, Some(key))
             }
         }

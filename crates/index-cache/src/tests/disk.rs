@@ -20,7 +20,27 @@ struct State {
     files: Vec<Vec<u8>>,
     log: Vec<Op>,
     calls: usize,
+    reads: Reads,
     fail: Option<Failure>,
+    locking: Locking,
+}
+
+/// What was read, and in how many calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reads {
+    pub(super) calls: usize,
+    pub(super) bytes: usize,
+}
+
+/// What the file system knows about locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Locking {
+    #[default]
+    Works,
+    /// Asking for a lock is refused.
+    Unsupported,
+    /// A network file system.
+    Remote,
 }
 
 /// From which call on, and how, calls fail.
@@ -97,6 +117,15 @@ impl FakeDisk {
     /// Number of calls so far that could have failed.
     pub(super) fn calls(&self) -> usize {
         self.state(|state| state.calls)
+    }
+
+    /// What has been read so far.
+    pub(super) fn reads(&self) -> Reads {
+        self.state(|state| state.reads)
+    }
+
+    pub(super) fn set_locking(&self, locking: Locking) {
+        self.state(|state| state.locking = locking);
     }
 
     /// From now on, lets the `call`-th call fail.
@@ -305,7 +334,10 @@ impl Disk for FakeDisk {
     }
 
     fn residence(&self, _path: &Path) -> Residence {
-        Residence::Local
+        match self.state(|state| state.locking) {
+            Locking::Remote => Residence::Network,
+            Locking::Works | Locking::Unsupported => Residence::Local,
+        }
     }
 
     fn sync_folder_of(&self, _path: &Path) -> io::Result<()> {
@@ -317,8 +349,13 @@ impl Disk for FakeDisk {
     }
 
     fn lock(&self, _path: &Path, _wait: Wait) -> io::Result<Lock> {
-        self.state(State::call)?;
-        Ok(Lock::Held(Box::new(())))
+        self.state(|state| {
+            state.call()?;
+            Ok(match state.locking {
+                Locking::Unsupported => Lock::Unsupported,
+                Locking::Works | Locking::Remote => Lock::Held(Box::new(())),
+            })
+        })
     }
 }
 
@@ -333,6 +370,8 @@ impl Medium for FakeFile {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.disk.state(|state| {
             state.call()?;
+            state.reads.calls += 1;
+            state.reads.bytes += buffer.len();
             let from = usize::try_from(offset).unwrap_or(usize::MAX);
             let range = from..from.saturating_add(buffer.len());
             let bytes = state.files[self.file].get(range);

@@ -5,7 +5,10 @@ mod damage;
 mod disk;
 mod faults;
 mod format;
+mod hostile;
+mod locking;
 mod model;
+mod reads;
 
 use crate::batch::{Batch, Durability};
 use crate::cache::IndexCache;

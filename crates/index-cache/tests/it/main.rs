@@ -8,6 +8,9 @@ mod cargo_layout;
 mod corpus;
 mod fuzzed;
 mod golden;
+#[cfg(target_os = "linux")]
+mod handles;
+mod ixc;
 mod layers;
 #[cfg(target_os = "linux")]
 mod medium;
