@@ -149,7 +149,11 @@ fn get(cache: &IndexCache, key: &str, out: &mut dyn Write) -> Outcome {
     };
     writeln!(out, "token {}", entry.token().escape_ascii())?;
     for slice in entry.slices()? {
-        writeln!(out, "slice {:<20} flags {:#06x} {:>9} bytes", slice.name, slice.flags, slice.len)?;
+        writeln!(
+            out,
+            "slice {:<20} flags {:#06x} {:>9} bytes",
+            slice.name, slice.flags, slice.len
+        )?;
     }
     writeln!(out, "body  {} bytes, sound", entry.body()?.len())?;
     Ok(true)

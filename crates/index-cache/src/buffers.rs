@@ -1,7 +1,9 @@
 //! Reused read buffers.
 //!
 //! Reading a 64 KiB value into fresh memory costs four times what it costs into memory that was
-//! used before: the kernel zeroes each new page. So an entry gives its buffer back when dropped.
+//! used before: the kernel zeroes each new page. So an entry gives its buffer back when dropped, and
+//! a read takes the smallest one that will do: a few hundred bytes read into the long buffer would
+//! leave the next value without it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,18 +23,39 @@ pub(crate) struct Pool {
 impl Pool {
     /// A buffer of `len` bytes whose content is unspecified.
     pub(crate) fn take(self: &Arc<Self>, len: usize) -> Buffer {
-        let mut bytes = self.idle().pop().unwrap_or_default();
-        if bytes.len() < len {
-            // Zeroes only what was never used; what is there is overwritten by the read anyway.
-            bytes.resize(len.max(LEN_MIN), 0);
-        }
+        let bytes = self.fitting(len).unwrap_or_else(|| vec![0; fresh_len(len)]);
         Buffer { bytes, len, home: Arc::clone(self) }
+    }
+
+    /// The smallest idle buffer of at least `len` bytes.
+    fn fitting(&self, len: usize) -> Option<Vec<u8>> {
+        let mut idle = self.idle();
+        let fitting = (0..idle.len()).filter(|at| idle[*at].len() >= len);
+        let smallest = fitting.min_by_key(|at| idle[*at].len())?;
+        Some(idle.swap_remove(smallest))
+    }
+
+    /// Keeps a buffer for the next read; when there are enough, the shortest goes.
+    fn keep(&self, bytes: Vec<u8>) {
+        let mut idle = self.idle();
+        idle.push(bytes);
+        if idle.len() > KEPT_MAX
+            && let Some(shortest) = (0..idle.len()).min_by_key(|at| idle[*at].len())
+        {
+            idle.swap_remove(shortest);
+        }
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u8>>> {
         // A panic while the list is locked leaves it whole: it only pushes and pops.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Twice what is asked for, so that growing to a long value takes few steps. Fresh memory that is
+/// not used costs nothing: the system hands out its pages one by one, zeroed.
+fn fresh_len(len: usize) -> usize {
+    if len <= LEN_MIN { LEN_MIN } else { len.saturating_mul(2).min(KEPT_LEN_MAX).max(len) }
 }
 
 /// Bytes on loan from a [`Pool`].
@@ -56,9 +79,43 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
-        let mut idle = self.home.idle();
-        if idle.len() < KEPT_MAX && bytes.len() <= KEPT_LEN_MAX {
-            idle.push(bytes);
+        if bytes.len() <= KEPT_LEN_MAX {
+            self.home.keep(bytes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lens(pool: &Pool) -> Vec<usize> {
+        let mut lens: Vec<_> = pool.idle().iter().map(Vec::len).collect();
+        lens.sort_unstable();
+        lens
+    }
+
+    #[test]
+    fn the_smallest_buffer_that_will_do_is_used_again() {
+        let pool = Arc::new(Pool::default());
+        drop((pool.take(100), pool.take(100_000)));
+        assert_eq!(lens(&pool), [LEN_MIN, 200_000]);
+        let (small, long) = (pool.take(7), pool.take(200_000));
+        assert_eq!((small.bytes().len(), long.bytes().len()), (7, 200_000));
+        assert_eq!(lens(&pool), [0; 0], "both were used again");
+        drop((small, long));
+        assert_eq!(lens(&pool), [LEN_MIN, 200_000]);
+    }
+
+    #[test]
+    fn few_buffers_are_kept_the_longest_ones_and_none_without_bound() {
+        let pool = Arc::new(Pool::default());
+        let many: Vec<_> = (1..30).map(|n| pool.take(n * LEN_MIN)).collect();
+        drop(many);
+        assert_eq!(lens(&pool).len(), KEPT_MAX);
+        assert!(lens(&pool).contains(&(29 * LEN_MIN * 2)));
+        drop(pool.take(KEPT_LEN_MAX + 1));
+        assert!(lens(&pool).iter().all(|len| *len <= KEPT_LEN_MAX));
+        assert_eq!(fresh_len(KEPT_LEN_MAX - 1), KEPT_LEN_MAX, "not doubled beyond what is kept");
     }
 }

@@ -17,7 +17,7 @@ const PENDING_LEN_MAX: usize = 8 << 20;
 ///
 /// Blobs in cargo's cache format 3 become entries whose versions can be read alone; any other bytes
 /// are kept as they are. Writes are collected and committed together: call
-/// [`flush`](Self::flush) when the resolver is done.
+/// [`flush`](Self::flush) when the resolver is done; what waits when the value is dropped is lost.
 ///
 /// # Examples
 ///
@@ -30,7 +30,7 @@ const PENDING_LEN_MAX: usize = 8 << 20;
 /// let blobs = CargoBlobs::new(IndexCache::open(&path, Options::new())?);
 /// blobs.put("serde", b"\x03\x02\0\0\0etag: 1\x001.0.0\0{}\0")?;
 /// assert!(blobs.get("serde").is_some());
-/// blobs.flush()?;
+/// assert_eq!(blobs.flush()?, None, "nothing kept it from being written");
 ///
 /// let cache = IndexCache::open(&path, Options::new())?;
 /// let entry = cache.get("serde")?.expect("flushed");
@@ -70,21 +70,21 @@ impl CargoBlobs {
         if entry.is_negative() { None } else { entry.body().ok().map(<[u8]>::to_vec) }
     }
 
-    /// Stores a blob.
+    /// Stores a blob. When enough of them wait they are committed, as by [`flush`](Self::flush).
     ///
     /// # Errors
     ///
-    /// Those of [`Batch::commit`](crate::Batch::commit), when enough blobs wait.
-    pub fn put(&self, key: &str, value: &[u8]) -> Result<()> {
+    /// Those of [`flush`](Self::flush).
+    pub fn put(&self, key: &str, value: &[u8]) -> Result<Option<WriteSkipped>> {
         self.set(key, Some(value))
     }
 
-    /// Removes the blob of `key`.
+    /// Removes the blob of `key`, likewise.
     ///
     /// # Errors
     ///
-    /// Those of [`Batch::commit`](crate::Batch::commit), when enough blobs wait.
-    pub fn invalidate(&self, key: &str) -> Result<()> {
+    /// Those of [`flush`](Self::flush).
+    pub fn invalidate(&self, key: &str) -> Result<Option<WriteSkipped>> {
         self.set(key, None)
     }
 
@@ -98,14 +98,11 @@ impl CargoBlobs {
         self.commit(&mut self.pending())
     }
 
-    fn set(&self, key: &str, value: Option<&[u8]>) -> Result<()> {
+    fn set(&self, key: &str, value: Option<&[u8]>) -> Result<Option<WriteSkipped>> {
         let mut pending = self.pending();
         pending.len += value.map_or(0, <[u8]>::len);
         pending.blobs.insert(key.to_owned(), value.map(<[u8]>::to_vec));
-        if pending.len > PENDING_LEN_MAX {
-            self.commit(&mut pending)?;
-        }
-        Ok(())
+        if pending.len > PENDING_LEN_MAX { self.commit(&mut pending) } else { Ok(None) }
     }
 
     fn commit(&self, pending: &mut Pending) -> Result<Option<WriteSkipped>> {

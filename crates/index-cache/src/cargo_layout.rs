@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::progress::{Observer, report};
 use crate::put::Put;
 use crate::snapshot::Snapshot;
+use std::ffi::CStr;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -33,8 +34,9 @@ const FORMAT: u8 = 3;
 /// The newest index schema that writers of that format know.
 const INDEX_SCHEMA: u32 = 2;
 const PREAMBLE_LEN: usize = 5;
-/// Import commits whenever this many bytes wait.
-const IMPORT_BATCH_LEN: usize = 64 << 20;
+/// Import commits whenever this many bytes wait: one buffer of this length serves for all. Few long
+/// writes also leave the file in larger pieces of the page cache, which are cheaper to map.
+const IMPORT_BATCH_LEN: usize = 16 << 20;
 
 /// One file of cargo's cache, parsed.
 ///
@@ -111,9 +113,8 @@ impl<'a> Document<'a> {
 
 /// The UTF-8 text from `at` up to the next NUL.
 fn text_at(bytes: &[u8], at: usize) -> Option<&str> {
-    let rest = bytes.get(at..)?;
-    let len = rest.iter().position(|byte| *byte == 0)?;
-    str::from_utf8(&rest[..len]).ok()
+    // The standard library's fastest search for a byte: import spends its time here.
+    CStr::from_bytes_until_nul(bytes.get(at..)?).ok()?.to_str().ok()
 }
 
 /// Where cargo keeps the file of `name` below its `.cache` folder.
@@ -169,7 +170,7 @@ pub struct Imported {
 ///
 /// # Durability
 ///
-/// As asked, for each batch of about 64 MiB.
+/// As asked, for all of it when the function returns: only the last of several commits waits.
 pub fn import(
     cache: &IndexCache,
     folder: &Path,
@@ -187,12 +188,14 @@ pub fn import(
             imported.refused.push(path.clone());
             continue;
         };
+        // Before the next entry and not behind this one: the last commit must not be empty, or it
+        // would sync nothing.
+        if batch.bytes() >= IMPORT_BATCH_LEN {
+            imported.skipped = imported.skipped.or(batch.commit(Durability::Fast)?.skipped());
+        }
         batch.put(name, &document.as_put())?;
         imported.entries += 1;
         imported.bytes += crate::put::wide(bytes.len());
-        if batch.bytes() >= IMPORT_BATCH_LEN {
-            imported.skipped = imported.skipped.or(batch.commit(durability)?.skipped());
-        }
     }
     imported.skipped = imported.skipped.or(batch.commit(durability)?.skipped());
     Ok(imported)

@@ -7,6 +7,7 @@
 use crc_fast::CrcAlgorithm::Crc32Iscsi;
 
 /// CRC-32C (Castagnoli), which its catalogue calls CRC-32/ISCSI.
+#[inline]
 pub(crate) fn check(bytes: &[u8]) -> u32 {
     // The result has 32 bits; the type is wide enough for CRC-64.
     u32::try_from(crc_fast::checksum(Crc32Iscsi, bytes)).unwrap_or(0)

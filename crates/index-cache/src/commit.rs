@@ -288,7 +288,7 @@ impl Writer<'_> {
             return Ok(Some(record::append_touch(log, kind, key, token, content)));
         }
         let Some(below) = snapshot::find(self.bases, key)? else { return Ok(None) };
-        let (layer, record) = below.parts();
+        let (layer, record) = below.origin();
         let (head, bytes) = (&record.head, content::read(layer, record)?);
         let described = head.content;
         Ok(Some(record::append_copy(log, head.kind, key, token, described, layer.view(&bytes))))

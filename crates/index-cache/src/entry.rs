@@ -42,6 +42,13 @@ const SLICE_READS_MAX: u32 = 8;
 pub struct Entry {
     layer: Arc<Layer>,
     record: Record,
+    /// Most entries are only asked for their token: what is read later lives apart.
+    parts: OnceCell<Box<Parts>>,
+}
+
+/// What has been read of an entry's content.
+#[derive(Debug, Default)]
+struct Parts {
     directory: OnceCell<Held>,
     body: OnceCell<Held>,
     payload: OnceCell<Held>,
@@ -69,18 +76,16 @@ pub struct SliceInfo<'a> {
 }
 
 impl Entry {
+    #[inline]
     pub(crate) fn new(layer: Arc<Layer>, record: Record) -> Self {
-        Self {
-            layer,
-            record,
-            directory: OnceCell::new(),
-            body: OnceCell::new(),
-            payload: OnceCell::new(),
-            slice_reads: Cell::new(0),
-        }
+        Self { layer, record, parts: OnceCell::new() }
     }
 
-    pub(crate) fn parts(&self) -> (&Layer, &Record) {
+    fn parts(&self) -> &Parts {
+        self.parts.get_or_init(Box::default)
+    }
+
+    pub(crate) fn origin(&self) -> (&Layer, &Record) {
         (&self.layer, &self.record)
     }
 
@@ -116,7 +121,7 @@ impl Entry {
     /// [`Error::is_corrupt`] when its bytes are not the ones that were stored: treat the entry as
     /// missing. [`Error::is_io`] when they cannot be read.
     pub fn body(&self) -> Result<&[u8]> {
-        let held = once(&self.body, || {
+        let held = once(&self.parts().body, || {
             let content = &self.record.head.content;
             self.proved(self.payload_at(), content.body_len, content.body_check, "body")
         });
@@ -153,7 +158,7 @@ impl Entry {
     }
 
     fn directory(&self) -> Result<Directory<'_>> {
-        let held = once(&self.directory, || {
+        let held = once(&self.parts().directory, || {
             let content = &self.record.head.content;
             let (len, check) = (content.directory_len, content.directory_check);
             self.proved(self.content_at(), len, check, "directory")
@@ -166,7 +171,7 @@ impl Entry {
         let at = self.payload_at().saturating_add(line.at.into());
         let range = to_usize(line.at)..to_usize(line.at).saturating_add(to_usize(line.len));
         // A body that was verified vouches for the slices inside it.
-        let body = self.body.get().and_then(|body| self.view(body).get(range.clone()));
+        let body = self.parts().body.get().and_then(|body| self.view(body).get(range.clone()));
         if let Some(bytes) = body {
             return Ok(Cow::Borrowed(bytes));
         }
@@ -181,13 +186,11 @@ impl Entry {
         if let Some(range) = self.in_prefix(at, line.len) {
             return Ok(Cow::Borrowed(&self.prefix()[range]));
         }
-        let reads = self.slice_reads.get();
-        self.slice_reads.set(reads.saturating_add(1));
+        let slice_reads = &self.parts().slice_reads;
+        let reads = slice_reads.get();
+        slice_reads.set(reads.saturating_add(1));
         if reads < SLICE_READS_MAX {
-            return Ok(match self.layer.read(at, to_usize(line.len), "slice")? {
-                Bytes::Copied(buffer) => Cow::Owned(buffer.bytes().to_vec()),
-                Bytes::Mapped { from, len } => Cow::Borrowed(self.layer.mapped(from, len)),
-            });
+            return self.layer.read_slice(at, to_usize(line.len));
         }
         let payload = self.payload()?;
         payload.get(range).map(Cow::Borrowed).ok_or_else(|| self.corrupt(at, "slice"))
@@ -195,7 +198,7 @@ impl Entry {
 
     /// The whole payload, not verified: each slice in it has its own check.
     fn payload(&self) -> Result<&[u8]> {
-        let held = once(&self.payload, || {
+        let held = once(&self.parts().payload, || {
             self.held(self.payload_at(), self.record.head.content.payload_len, "payload")
         });
         Ok(self.view(held?))

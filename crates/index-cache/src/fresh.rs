@@ -123,7 +123,8 @@ mod tests {
     fn only_names_that_a_writer_makes_are_removed() {
         let path = Path::new("/cache/index-v1.ixc");
         assert!(is_temporary(&temporary_path(path), path));
-        for other in ["", ".lock", ".tmp-", ".tmp-notes", ".tmp-00112233445566778899aabbccddeeff0"] {
+        for other in ["", ".lock", ".tmp-", ".tmp-notes", ".tmp-00112233445566778899aabbccddeeff0"]
+        {
             assert!(!is_temporary(Path::new(&format!("/cache/index-v1.ixc{other}")), path));
         }
         assert!(!is_temporary(&temporary_path(Path::new("/cache/other.ixc")), path));

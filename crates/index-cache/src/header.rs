@@ -331,25 +331,27 @@ mod tests {
     fn a_newer_format_is_recognised_beside_anything() {
         let newer = changed(&at::MIN_READER, &2_u16.to_le_bytes());
         let ours = header(9, true).encode();
-        for pair in [[newer, [0; PAGE_LEN]], [newer, ours], [ours, newer], [newer, newer]] {
-            let slots = Slots::decode(&pair.concat(), LOG_START);
+        for pair in [[&newer, &[0; PAGE_LEN]], [&newer, &ours], [&ours, &newer], [&newer, &newer]] {
+            let bytes = [pair[0].as_slice(), pair[1].as_slice()].concat();
+            let slots = Slots::decode(&bytes, LOG_START);
             assert!(matches!(slots.verdict(), Verdict::Newer));
         }
     }
 
     #[test]
     fn a_header_with_a_number_that_no_writer_reaches_is_not_believed() {
-        let beyond = OFFSET_END + PAGE;
-        for page in [
-            changed(&at::SEQ, &u64::MAX.to_le_bytes()),
-            changed(&at::SEQ, &SEQ_END.to_le_bytes()),
-            changed(&at::END, &beyond.to_le_bytes()),
-            changed(&at::END, &(LOG_START + 8).to_le_bytes()),
-            changed(&at::END, &PAGE.to_le_bytes()),
-            changed(&at::LEAVES, &3_u32.to_le_bytes()),
-            changed(&at::LEAVES, &0_u32.to_le_bytes()),
-            changed(&at::LEAVES, &65_536_u32.to_le_bytes()),
-        ] {
+        let u64s = [
+            (&at::SEQ, u64::MAX),
+            (&at::SEQ, SEQ_END),
+            (&at::END, OFFSET_END + PAGE),
+            (&at::END, LOG_START + 8),
+            (&at::END, PAGE),
+        ];
+        let leaves = [0, 3, 65_536].map(|count: u32| (&at::LEAVES, count));
+        let u64s = u64s.map(|(field, number)| (field, number.to_le_bytes().to_vec()));
+        let u32s = leaves.map(|(field, number)| (field, number.to_le_bytes().to_vec()));
+        for (field, number) in u64s.into_iter().chain(u32s) {
+            let page = changed(field, &number);
             assert_eq!(decode(&page, u64::MAX), Slot::Damaged);
         }
     }

@@ -15,6 +15,7 @@ use crate::pages::{self, Page};
 use crate::record::Head;
 use crate::slot::{Place, Slot};
 use crate::tree::{LoadedPage, PageSource, Tree};
+use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -132,18 +133,33 @@ impl Layer {
     }
 
     /// The record of `key`, or none; damage on the way is a miss that is counted.
+    #[inline]
     pub(crate) fn find(&self, key: &str) -> Result<Found> {
         let hash = self.hash(key);
-        let trees = [Some(&self.tree), self.fallback.as_ref()];
-        for tree in trees.into_iter().flatten() {
-            match self.find_in(tree, hash, key) {
-                Err(error) if error.is_corrupt() => self.count_damage(),
-                Ok(Some(record)) => return Ok(Found::Record(record)),
-                Ok(None) => return Ok(Found::Nothing),
-                Err(error) => return Err(error),
-            }
+        match self.find_in(&self.tree, hash, key) {
+            Ok(Some(record)) => Ok(Found::Record(record)),
+            Ok(None) => Ok(Found::Nothing),
+            Err(error) => self.find_older(error, hash, key),
         }
-        Ok(Found::Damaged)
+    }
+
+    /// The way round damage: through the last durable snapshot, where there is one.
+    #[cold]
+    fn find_older(&self, met: Error, hash: u32, key: &str) -> Result<Found> {
+        if !met.is_corrupt() {
+            return Err(met);
+        }
+        self.count_damage();
+        let Some(older) = self.fallback.as_ref() else { return Ok(Found::Damaged) };
+        match self.find_in(older, hash, key) {
+            Ok(Some(record)) => Ok(Found::Record(record)),
+            Ok(None) => Ok(Found::Nothing),
+            Err(error) if error.is_corrupt() => {
+                self.count_damage();
+                Ok(Found::Damaged)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The key's hash under this file's key.
@@ -151,6 +167,7 @@ impl Layer {
         hash(&self.header.hash_key, key)
     }
 
+    #[inline]
     fn find_in(&self, tree: &Tree, hash: u32, key: &str) -> Result<Option<Record>> {
         for slot in pages::candidates(tree.leaf_for(self, hash)?, hash) {
             let record = self.record(slot)?;
@@ -162,6 +179,7 @@ impl Layer {
     }
 
     /// Reads and proves the record that a slot names.
+    #[inline]
     pub(crate) fn record(&self, slot: Slot) -> Result<Record> {
         let offset = slot.place.offset();
         let mut prefix = self.prefix(slot.place)?;
@@ -176,6 +194,7 @@ impl Layer {
         Ok(Record { slot, head, prefix })
     }
 
+    #[inline]
     fn prefix(&self, place: Place) -> Result<Bytes> {
         let offset = place.offset();
         let left = self.header.end.saturating_sub(offset);
@@ -192,23 +211,48 @@ impl Layer {
         self.read(offset, len, "record head")
     }
 
+    #[inline]
     pub(crate) fn key_bytes<'a>(&'a self, record: &'a Record) -> &'a [u8] {
         &self.view(&record.prefix)[record.head.key()]
     }
 
     /// Reads `len` bytes at `offset`; they must lie inside the snapshot.
+    #[inline]
     pub(crate) fn read(&self, offset: u64, len: usize, what: &'static str) -> Result<Bytes> {
-        let end = offset.checked_add(crate::put::wide(len));
-        if end.is_none_or(|end| end > self.header.end) {
-            return Err(Error::corrupt(&self.path, offset, what));
-        }
-        if self.map.is_some() && (self.mode == ReadMode::Mapped || len > MAP_FROM) {
+        self.check_range(offset, len, what)?;
+        if self.is_mapped(len) {
             let from = usize::try_from(offset).unwrap_or(usize::MAX);
             return Ok(Bytes::Mapped { from, len });
         }
         let mut buffer = self.pool.take(len);
         self.fill(buffer.bytes_mut(), offset)?;
         Ok(Bytes::Copied(buffer))
+    }
+
+    /// Reads a range that the caller is given to keep.
+    pub(crate) fn read_slice(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        self.check_range(offset, len, "slice")?;
+        if self.is_mapped(len) {
+            let from = usize::try_from(offset).unwrap_or(usize::MAX);
+            return Ok(Cow::Borrowed(self.mapped(from, len)));
+        }
+        let mut bytes = vec![0; len];
+        self.fill(&mut bytes, offset)?;
+        Ok(Cow::Owned(bytes))
+    }
+
+    #[inline]
+    fn check_range(&self, offset: u64, len: usize, what: &'static str) -> Result<()> {
+        match offset.checked_add(crate::put::wide(len)) {
+            Some(end) if end <= self.header.end => Ok(()),
+            _ => Err(Error::corrupt(&self.path, offset, what)),
+        }
+    }
+
+    /// Ranges of this length come from the map.
+    #[inline]
+    fn is_mapped(&self, len: usize) -> bool {
+        self.map.is_some() && (self.mode == ReadMode::Mapped || len > MAP_FROM)
     }
 
     fn fill(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
@@ -219,6 +263,7 @@ impl Layer {
             .map_err(|error| Error::io("read", &self.path, error))
     }
 
+    #[inline]
     pub(crate) fn view<'a>(&'a self, bytes: &'a Bytes) -> &'a [u8] {
         match bytes {
             Bytes::Copied(buffer) => buffer.bytes(),
@@ -227,6 +272,7 @@ impl Layer {
     }
 
     /// A range that [`Layer::read`] has found to be inside the snapshot.
+    #[inline]
     pub(crate) fn mapped(&self, from: usize, len: usize) -> &[u8] {
         let map = self.map.as_ref().map(Map::bytes).unwrap_or_default();
         map.get(from..from.saturating_add(len)).unwrap_or_default()
@@ -313,15 +359,18 @@ pub(crate) enum Found {
 
 impl PageSource for Layer {
     fn load(&self, pointer: Pointer, what: &'static str) -> Result<LoadedPage> {
-        let bytes = self.read(pointer.offset, PAGE_LEN, what)?;
-        let view = self.view(&bytes);
-        if crate::check::check(view) != pointer.check {
+        self.check_range(pointer.offset, PAGE_LEN, what)?;
+        let page = if self.is_mapped(PAGE_LEN) {
+            LoadedPage::Mapped(usize::try_from(pointer.offset).unwrap_or(usize::MAX))
+        } else {
+            let mut page = Box::new([0; PAGE_LEN]);
+            self.fill(&mut page[..], pointer.offset)?;
+            LoadedPage::Copied(page)
+        };
+        if crate::check::check(PageSource::view(self, &page)) != pointer.check {
             return Err(Error::corrupt(&self.path, pointer.offset, what));
         }
-        Ok(match bytes {
-            Bytes::Mapped { from, .. } => LoadedPage::Mapped(from),
-            Bytes::Copied(_) => LoadedPage::Copied(boxed(view)),
-        })
+        Ok(page)
     }
 
     fn view<'a>(&'a self, page: &'a LoadedPage) -> &'a Page {
@@ -334,12 +383,6 @@ impl PageSource for Layer {
             }
         }
     }
-}
-
-fn boxed(bytes: &[u8]) -> Box<Page> {
-    let mut page = Box::new([0; PAGE_LEN]);
-    page.copy_from_slice(bytes);
-    page
 }
 
 /// Reads both header slots, again when one looks half written.

@@ -26,28 +26,34 @@ impl Field {
         self.offset + self.size
     }
 
+    #[inline]
     pub(crate) fn of<'a>(&self, structure: &'a [u8]) -> &'a [u8] {
         &structure[self.offset..self.end()]
     }
 
+    #[inline]
     pub(crate) fn bytes<const N: usize>(&self, structure: &[u8]) -> [u8; N] {
         let mut bytes = [0; N];
         bytes.copy_from_slice(self.of(structure));
         bytes
     }
 
+    #[inline]
     pub(crate) fn u8(&self, structure: &[u8]) -> u8 {
         structure[self.offset]
     }
 
+    #[inline]
     pub(crate) fn u16(&self, structure: &[u8]) -> u16 {
         u16::from_le_bytes(self.bytes(structure))
     }
 
+    #[inline]
     pub(crate) fn u32(&self, structure: &[u8]) -> u32 {
         u32::from_le_bytes(self.bytes(structure))
     }
 
+    #[inline]
     pub(crate) fn u64(&self, structure: &[u8]) -> u64 {
         u64::from_le_bytes(self.bytes(structure))
     }

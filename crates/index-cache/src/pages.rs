@@ -20,18 +20,21 @@ pub(crate) const LEAF_FULL: usize = SLOTS * 3 / 4;
 pub(crate) const LEAF_MAX: usize = SLOTS - 1;
 
 /// The leaf that `hash` belongs to among `leaves`, a power of two.
+#[inline]
 pub(crate) fn leaf_of(hash: u32, leaves: u32) -> u32 {
     let wide = (u64::from(hash) * u64::from(leaves)) >> 32;
     u32::try_from(wide).unwrap_or(0)
 }
 
 /// Where probing for `hash` starts: a fair mapping of its low 16 bits onto the slots.
+#[inline]
 fn probe_start(hash: u32) -> usize {
     let low = usize::try_from(hash & 0xffff).unwrap_or(0);
     (low * SLOTS) >> 16
 }
 
 /// The slots of `leaf` that hold `hash`, in probe order.
+#[inline]
 pub(crate) fn candidates(leaf: &Page, hash: u32) -> impl Iterator<Item = Slot> {
     let start = probe_start(hash);
     let slots = &leaf[at::LEAF_SLOTS.offset..at::LEAF_SLOTS.end()];

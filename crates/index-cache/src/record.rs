@@ -34,8 +34,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    #[inline]
     fn decode(byte: u8) -> Option<Self> {
-        [Self::Content, Self::Negative, Self::Removed].into_iter().find(|kind| *kind as u8 == byte)
+        match byte {
+            1 => Some(Self::Content),
+            2 => Some(Self::Negative),
+            3 => Some(Self::Removed),
+            _ => None,
+        }
     }
 }
 
@@ -71,6 +77,7 @@ impl Content {
 
 impl Head {
     /// Decodes a head; none when a field has a value that no writer of this version writes.
+    #[inline]
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..HEAD_LEN)?;
         if at::RECORD_MAGIC.of(bytes) != MAGIC || at::CODEC.u8(bytes) != 0 {
@@ -111,16 +118,19 @@ impl Head {
     }
 
     /// Bytes that the slot's check covers: head, key and token.
+    #[inline]
     pub(crate) fn named_len(&self) -> usize {
         HEAD_LEN + usize::from(self.key_len) + usize::from(self.token_len)
     }
 
     /// Where the key is, from the record's first byte.
+    #[inline]
     pub(crate) fn key(&self) -> std::ops::Range<usize> {
         HEAD_LEN..HEAD_LEN + usize::from(self.key_len)
     }
 
     /// Where the token is, from the record's first byte.
+    #[inline]
     pub(crate) fn token(&self) -> std::ops::Range<usize> {
         self.key().end..self.named_len()
     }

@@ -53,16 +53,19 @@ impl Place {
     }
 
     /// The record's first byte.
+    #[inline]
     pub(crate) fn offset(self) -> u64 {
         (self.0 & ((1 << OFFSET_BITS) - 1)) * ALIGN
     }
 
     /// Upper bound of head, key, token and directory.
+    #[inline]
     pub(crate) fn front(self) -> u64 {
         ((self.0 >> OFFSET_BITS) & FRONT_MAX) * FRONT_UNIT
     }
 
     /// Upper bound, at most one eighth too high, of the record with its content.
+    #[inline]
     pub(crate) fn span(self) -> u64 {
         let code = self.0 >> SPAN_SHIFT;
         // The largest code gives 15 << 31 units, far below the width of a u64.
@@ -84,6 +87,7 @@ fn span_code(len: u64) -> u8 {
 
 impl Slot {
     /// Decodes a slot; none when it is empty.
+    #[inline]
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let place = Place(at::SLOT_PLACE.u64(bytes));
         (place.0 != 0).then(|| Self {

@@ -77,6 +77,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// [`Error::is_io`](crate::Error::is_io) when the file cannot be read.
+    #[inline]
     pub fn get(&self, key: &str) -> Result<Option<Entry>> {
         find(&self.inner.ready, key)
     }
@@ -129,6 +130,7 @@ impl Snapshot {
 }
 
 /// Looks `key` up in `layers`, the first answer counts.
+#[inline]
 pub(crate) fn find(layers: &[Arc<Layer>], key: &str) -> Result<Option<Entry>> {
     for layer in layers {
         match layer.find(key)? {

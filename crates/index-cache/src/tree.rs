@@ -53,6 +53,7 @@ impl Tree {
     }
 
     /// The leaf that `hash` belongs to.
+    #[inline]
     pub(crate) fn leaf_for<'a>(
         &'a self,
         source: &'a impl PageSource,
@@ -62,6 +63,7 @@ impl Tree {
     }
 
     /// Leaf number `index`; a leaf that was never written is empty.
+    #[inline]
     pub(crate) fn leaf<'a>(&'a self, source: &'a impl PageSource, index: u32) -> Result<&'a Page> {
         let Some(leaf) = self.child(source, index)? else { return Ok(&EMPTY) };
         if leaf.pointer.is_none() {
@@ -84,6 +86,7 @@ impl Tree {
         matches!(self.child(source, index), Ok(Some(leaf)) if leaf.page.get().is_some())
     }
 
+    #[inline]
     fn child(&self, source: &impl PageSource, index: u32) -> Result<Option<&Leaf>> {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         match self.branches.get(index / FANOUT) {
@@ -96,6 +99,7 @@ impl Tree {
 }
 
 impl Branch {
+    #[inline]
     fn children(&self, source: &impl PageSource) -> Result<&[Leaf]> {
         if let Some(children) = self.children.get() {
             return Ok(children);

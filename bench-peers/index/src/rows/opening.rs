@@ -1,19 +1,19 @@
 //! Opening does not depend on the number of entries.
 
-use crate::data::Dataset;
+use super::Bench;
 use crate::stores::{Ours, Outcome, open_ours};
-use bench_util::{Goal, Metric, Paired, Place, Report, Settings, Workdir};
+use bench_util::{Goal, Metric, Paired, Place, Workdir};
 use index_cache::Put;
 use std::path::PathBuf;
 
 const REPEATS: usize = 200;
+const MANY: usize = 1_000_000;
 
-pub fn open(settings: &Settings, _: &Dataset, report: &mut Report) -> Outcome<()> {
+pub fn open(bench: &mut Bench<'_>) -> Outcome<()> {
     let work = Workdir::on(&Place::Memory)?;
-    let many = if settings.quick { 100_000 } else { 1_000_000 };
-    let (few, lots) = (filled(&work, 1_000)?, filled(&work, many)?);
+    let (few, lots) = (filled(&work, 1_000)?, filled(&work, MANY)?);
     for mode in [Ours::Pread, Ours::Mapped] {
-        let how = if matches!(mode, Ours::Pread) { "" } else { ", mapped" };
+        let how = if matches!(mode, Ours::Pread) { "pread" } else { "mapped" };
         let case = |folder: PathBuf, is_read: bool| {
             move |meter: &mut bench_util::Meter<'_, '_>| {
                 meter.measure(|| -> Outcome<()> {
@@ -28,13 +28,13 @@ pub fn open(settings: &Settings, _: &Dataset, report: &mut Report) -> Outcome<()
             }
         };
         for (what, is_read) in [("open", false), ("open and find one key", true)] {
-            let name = format!("{what}{how}: 1,000 keys against {many}, {REPEATS} times");
+            let name = format!("{what}, {how}: 1,000 keys against {MANY}, {REPEATS} times");
             let paired = Paired::new(name)
-                .settings(settings)
+                .settings(bench.settings)
                 .reference_metered("1,000 keys", case(few.clone(), is_read))
                 .case_metered("many keys", case(lots.clone(), is_read))
                 .goal_on(Metric::Wall, Goal::WhollyUnder(if is_read { 1.5 } else { 1.15 }));
-            report.add(paired.run()?);
+            bench.report.add(paired.run()?);
         }
     }
     Ok(())

@@ -1,13 +1,14 @@
 //! What the stores take on disk, against the bytes that are stored.
 
-use super::reading::fill_all;
+use super::{Bench, fill_all};
 use crate::data::Dataset;
-use crate::stores::{self, Ours, Outcome};
-use bench_util::{Comparison, Goal, Place, Report, Settings, Table, Workdir, disk_usage};
+use crate::stores::{self, Ours, Outcome, PREAD};
+use bench_util::{Comparison, Goal, Place, Table, Workdir, disk_usage};
 use index_cache::{Durability, FILE_NAME, IndexCache, Options, Put};
 use std::path::Path;
 
-pub fn size(_: &Settings, data: &Dataset, report: &mut Report) -> Outcome<()> {
+pub fn size(bench: &mut Bench<'_>) -> Outcome<()> {
+    let (data, report) = (bench.data, &mut *bench.report);
     let work = Workdir::on(&Place::Memory)?;
     let payload: usize = data.crates.iter().map(|one| one.blob.len() + one.name.len()).sum();
     let payload = u64::try_from(payload)?;
@@ -22,7 +23,7 @@ pub fn size(_: &Settings, data: &Dataset, report: &mut Report) -> Outcome<()> {
         let usage = disk_usage(&one.folder)?;
         let numbers = [usage.apparent_bytes, usage.allocated_bytes, usage.files, usage.folders];
         table.push([one.store.name().to_owned()].into_iter().chain(numbers.map(|n| n.to_string())));
-        if one.store.name() == "index-cache" {
+        if one.store.name() == PREAD {
             let name = "size, compacted, a slice for each version";
             report.add(against(name, payload, usage.apparent_bytes, 1.06));
         }

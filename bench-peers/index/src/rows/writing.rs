@@ -1,9 +1,9 @@
 //! Storing: the first population, and what a refresh brings.
 
-use super::reading::{add, fill_all};
-use crate::data::Dataset;
-use crate::stores::{self, Outcome};
-use bench_util::{Comparison, Paired, Place, Report, Settings, Workdir, page_cache};
+use super::{Bench, add, fill_all};
+use crate::stores::{self, FILES, Outcome};
+use bench_util::{Comparison, Paired, Place, Report, Workdir, page_cache};
+use std::cell::RefCell;
 
 /// Room for a few fillings of every store.
 const BYTES: u64 = 6 << 30;
@@ -20,9 +20,9 @@ fn journaled(report: &mut Report, what: &str) -> Option<Workdir> {
 
 /// A journaled file system that is made anew when it has filled up: deleting would slow down what
 /// comes after.
-pub fn fill(settings: &Settings, data: &Dataset, report: &mut Report) -> Outcome<()> {
-    let Some(work) = journaled(report, "first population") else { return Ok(()) };
-    let work = std::cell::RefCell::new(work);
+pub fn fill(bench: &mut Bench<'_>) -> Outcome<()> {
+    let Some(work) = journaled(bench.report, "first population") else { return Ok(()) };
+    let (settings, data, work) = (bench.settings, bench.data, RefCell::new(work));
     let stores = stores::all();
     let name = format!("first population: {} documents, no sync", data.crates.len());
     let mut paired =
@@ -38,51 +38,55 @@ pub fn fill(settings: &Settings, data: &Dataset, report: &mut Report) -> Outcome
         paired = add(paired, store.name(), case, 0.10);
     }
     let comparison = paired.run()?.note(format!("On {}.", work.borrow().filesystem()));
-    report.add(notes(comparison));
+    bench.report.add(notes(comparison));
     Ok(())
 }
 
-/// One and fifty documents with a new tag and a new version, with and without waiting for the
-/// medium.
-pub fn update(settings: &Settings, data: &Dataset, report: &mut Report) -> Outcome<()> {
-    for (count, durable, goal) in
-        [(50, true, Some(0.025)), (50, false, None), (1, true, None), (1, false, None)]
-    {
-        let Some(work) = journaled(report, "updates") else { return Ok(()) };
-        let comparison = updates(settings, data, &work, count, durable, goal)?;
-        report.add(notes(comparison));
-    }
-    Ok(())
-}
-
-fn updates(
-    settings: &Settings,
-    data: &Dataset,
-    work: &Workdir,
+/// What a refresh brings: documents with a new tag and a new version, each case from opening to
+/// closing.
+struct Update {
     count: usize,
-    durable: bool,
+    is_durable: bool,
     goal: Option<f64>,
-) -> Outcome<Comparison> {
-    let filled = fill_all(work, &data.crates)?;
+}
+
+/// On a real disk: in memory there is nothing to wait for, and a sync costs next to nothing.
+pub fn durable(bench: &mut Bench<'_>) -> Outcome<()> {
+    let work = Workdir::on(&Place::Folder(std::env::temp_dir()))?;
+    let updates = [(50, Some(0.025)), (1, None)];
+    run(bench, &work, updates.map(|(count, goal)| Update { count, is_durable: true, goal }))
+}
+
+pub fn update(bench: &mut Bench<'_>) -> Outcome<()> {
+    let Some(work) = journaled(bench.report, "updates") else { return Ok(()) };
+    let updates = [50, 1];
+    run(bench, &work, updates.map(|count| Update { count, is_durable: false, goal: None }))
+}
+
+fn run<const N: usize>(bench: &mut Bench<'_>, work: &Workdir, updates: [Update; N]) -> Outcome<()> {
+    let filled = fill_all(work, &bench.data.crates)?;
     page_cache::sync();
-    let how = if durable { "durable" } else { "not durable" };
-    let name = format!("update: open, {count} documents in one batch, close; {how}");
-    let mut paired = Paired::new(name).settings(settings).rounds(20);
-    for one in &filled {
-        let case = move |meter: &mut bench_util::Meter<'_, '_>| {
-            let crates = data.updated(count, meter.round());
-            page_cache::sync();
-            meter.measure(|| one.store.update(&one.folder, &crates, durable))
-        };
-        paired = match goal {
-            Some(goal) => add(paired, one.store.name(), case, goal),
-            None if one.store.name() == "file per crate" => {
-                paired.reference_metered(one.store.name(), case)
-            }
-            None => paired.case_metered(one.store.name(), case),
-        };
+    for update in &updates {
+        let how = if update.is_durable { "durable" } else { "not durable" };
+        let name = format!("update: open, {} documents in one batch, close; {how}", update.count);
+        let mut paired = Paired::new(name).settings(bench.settings).rounds(20);
+        for one in &filled {
+            let data = bench.data;
+            let case = move |meter: &mut bench_util::Meter<'_, '_>| {
+                let crates = data.updated(update.count, meter.round());
+                page_cache::sync();
+                meter.measure(|| one.store.update(&one.folder, &crates, update.is_durable))
+            };
+            paired = match (update.goal, one.store.name()) {
+                (Some(goal), name) => add(paired, name, case, goal),
+                (None, FILES) => paired.reference_metered(FILES, case),
+                (None, name) => paired.case_metered(name, case),
+            };
+        }
+        let comparison = paired.run()?.note(format!("On {}.", work.filesystem()));
+        bench.report.add(notes(comparison));
     }
-    Ok(paired.run()?.note(format!("On {}.", work.filesystem())))
+    Ok(())
 }
 
 fn notes(comparison: Comparison) -> Comparison {

@@ -1,6 +1,6 @@
 //! What cargo does today: a file per crate, read whole, written without a temporary file or a sync.
 
-use super::{Outcome, Reader, Store};
+use super::{FILES, Outcome, Reader, Store};
 use crate::data::Crate;
 use index_cache::cargo_layout::relative_path;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ struct Open(PathBuf);
 
 impl Store for Files {
     fn name(&self) -> &'static str {
-        "file per crate"
+        FILES
     }
 
     fn fill(&self, folder: &Path, crates: &[Crate]) -> Outcome<()> {

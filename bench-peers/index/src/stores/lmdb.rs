@@ -1,6 +1,6 @@
 //! LMDB through heed: a blob per crate, or a row per version under `name NUL version`.
 
-use super::{Outcome, Reader, Store, missing, parse_as_cargo};
+use super::{LMDB, Outcome, Reader, Store, missing, parse_as_cargo};
 use crate::data::Crate;
 use heed::types::{Bytes, Str};
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithTls};
@@ -52,7 +52,7 @@ impl Lmdb {
 impl Store for Lmdb {
     fn name(&self) -> &'static str {
         match self {
-            Self::Blobs => "LMDB, blob per crate",
+            Self::Blobs => LMDB,
             Self::Versions => "LMDB, row per version",
         }
     }
@@ -69,6 +69,14 @@ impl Store for Lmdb {
         let table = environment.open_database(&transaction, Some("index"))?.ok_or("no table")?;
         let has_versions = matches!(self, Self::Versions);
         Ok(Box::new(Open { transaction, table, has_versions }))
+    }
+
+    fn has_row_per_version(&self) -> bool {
+        matches!(self, Self::Versions)
+    }
+
+    fn is_fast_to_find(&self) -> bool {
+        matches!(self, Self::Blobs)
     }
 
     fn update(&self, folder: &Path, crates: &[Crate], durable: bool) -> Outcome<()> {

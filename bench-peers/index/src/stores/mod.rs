@@ -14,6 +14,12 @@ use crate::data::Crate;
 use bench_util::CaseError;
 use std::path::Path;
 
+/// Names by which rows know the stores that matter to them.
+pub const FILES: &str = "file per crate";
+pub const LMDB: &str = "LMDB, blob per crate";
+pub const PREAD: &str = "index-cache, pread";
+pub const MAPPED: &str = "index-cache, mapped";
+
 pub type Outcome<T> = Result<T, CaseError>;
 
 /// A kind of store; its data is below a folder that the caller gives.
@@ -29,6 +35,16 @@ pub trait Store {
 
     /// Opens, stores the crates in one batch, closes. Durable: survives a power cut afterwards.
     fn update(&self, folder: &Path, crates: &[Crate], durable: bool) -> Outcome<()>;
+
+    /// Keeps each version on its own, and puts whole documents together from them.
+    fn has_row_per_version(&self) -> bool {
+        false
+    }
+
+    /// Has an index in memory or mapped, so that finding without reading makes sense.
+    fn is_fast_to_find(&self) -> bool {
+        false
+    }
 
     /// What must be known to read this store's numbers.
     fn note(&self) -> Option<&'static str> {

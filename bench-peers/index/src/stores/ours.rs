@@ -1,10 +1,15 @@
 //! The index cache: whole file as body, each version a slice of it, every checksum compared.
 
-use super::{Outcome, Reader, Store, missing};
+use super::{MAPPED, Outcome, PREAD, Reader, Store, missing};
 use crate::data::Crate;
 use index_cache::cargo_layout::Document;
-use index_cache::{Durability, Extent, FILE_NAME, IndexCache, Options, ReadMode, Snapshot};
+use index_cache::{
+    Batch, Committed, Durability, Extent, FILE_NAME, IndexCache, Options, ReadMode, Snapshot,
+};
 use std::path::Path;
+
+/// A population is committed whenever this much of it waits in memory.
+const BATCH_BYTES: usize = 16 << 20;
 
 /// By read mode.
 #[derive(Clone, Copy)]
@@ -34,32 +39,51 @@ pub fn open(folder: &Path, mode: Ours) -> Outcome<IndexCache> {
 impl Store for Ours {
     fn name(&self) -> &'static str {
         match self {
-            Self::Pread => "index-cache",
+            Self::Pread => PREAD,
             Self::Auto => "index-cache, auto",
-            Self::Mapped => "index-cache, mapped",
+            Self::Mapped => MAPPED,
         }
     }
 
+    /// In batches, as the network would bring it: one buffer serves them all.
     fn fill(&self, folder: &Path, crates: &[Crate]) -> Outcome<()> {
-        self.update(folder, crates, false)
+        let cache = open(folder, *self)?;
+        let mut batch = cache.batch();
+        for one in crates {
+            put(&mut batch, one)?;
+            if batch.bytes() >= BATCH_BYTES {
+                written(&batch.commit(Durability::Fast)?)?;
+            }
+        }
+        written(&batch.commit(Durability::Fast)?)
     }
 
     fn open(&self, folder: &Path) -> Outcome<Box<dyn Reader>> {
         Ok(Box::new(Open(open(folder, *self)?.snapshot())))
     }
 
+    fn is_fast_to_find(&self) -> bool {
+        true
+    }
+
     fn update(&self, folder: &Path, crates: &[Crate], durable: bool) -> Outcome<()> {
         let cache = open(folder, *self)?;
         let mut batch = cache.batch();
-        for one in crates {
-            let document = Document::parse(&one.blob).ok_or("not a document")?;
-            batch.put(&one.name, &document.as_put())?;
-        }
+        crates.iter().try_for_each(|one| put(&mut batch, one))?;
         let durability = if durable { Durability::Durable } else { Durability::Fast };
-        match batch.commit(durability)?.skipped() {
-            None => Ok(()),
-            Some(reason) => Err(reason.to_string().into()),
-        }
+        written(&batch.commit(durability)?)
+    }
+}
+
+fn put(batch: &mut Batch<'_>, one: &Crate) -> Outcome<()> {
+    let document = Document::parse(&one.blob).ok_or("not a document")?;
+    Ok(batch.put(&one.name, &document.as_put())?)
+}
+
+fn written(committed: &Committed) -> Outcome<()> {
+    match committed.skipped() {
+        None => Ok(()),
+        Some(reason) => Err(reason.to_string().into()),
     }
 }
 

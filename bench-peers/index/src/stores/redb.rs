@@ -38,6 +38,10 @@ impl Store for Redb {
         Ok(Box::new(Open { table, _database: database }))
     }
 
+    fn is_fast_to_find(&self) -> bool {
+        true
+    }
+
     fn update(&self, folder: &Path, crates: &[Crate], _durable: bool) -> Outcome<()> {
         store(builder().create(folder.join("index.redb"))?, crates, redb::Durability::Immediate)
     }

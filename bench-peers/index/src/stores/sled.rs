@@ -21,6 +21,10 @@ impl Store for Sled {
         Ok(Box::new(Open(sled::Config::new().path(folder.join("sled")).open()?)))
     }
 
+    fn is_fast_to_find(&self) -> bool {
+        true
+    }
+
     fn update(&self, folder: &Path, crates: &[Crate], durable: bool) -> Outcome<()> {
         let db = sled::Config::new().path(folder.join("sled")).open()?;
         let mut batch = sled::Batch::default();

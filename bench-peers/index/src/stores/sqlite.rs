@@ -69,6 +69,10 @@ impl Store for Sqlite {
         Ok(Box::new(Open { connection, has_versions: matches!(self, Self::Versions) }))
     }
 
+    fn has_row_per_version(&self) -> bool {
+        matches!(self, Self::Versions)
+    }
+
     fn update(&self, folder: &Path, crates: &[Crate], durable: bool) -> Outcome<()> {
         let mut connection = Self::writable(folder, durable)?;
         let transaction = connection.transaction()?;

@@ -84,7 +84,7 @@ fn compacted(disk: &FakeDisk) -> Reclaimed {
 #[test]
 fn a_page_that_stands_for_every_leaf_holds_its_entries_once() {
     let mut file = Forged::new();
-    let slot = file.put("serde", &[7; 50_000]);
+    let slot = file.put("serde", &vec![7; 50_000]);
     let leaf = file.page(&pages::encode_leaf(&[slot]));
     let branch = file.page(&pages::encode_branch(&[leaf; 256]));
     file.header.leaves = LEAVES_MAX;
@@ -101,7 +101,7 @@ fn a_page_that_stands_for_every_leaf_holds_its_entries_once() {
 #[test]
 fn a_record_that_fills_a_leaf_is_one_entry() {
     let mut file = Forged::new();
-    let slot = file.put("serde", &[7; 50_000]);
+    let slot = file.put("serde", &vec![7; 50_000]);
     let disk = file.finish(&[slot; pages::LEAF_MAX]);
     assert_eq!(walked(&disk), 1);
     let reclaimed = compacted(&disk);
@@ -116,7 +116,9 @@ fn a_leaf_that_cannot_take_another_slot_is_an_error_and_not_a_lost_write() {
     let mut file = Forged::new();
     let mut slots: Vec<Slot> = (0..254_u8).map(|body| file.put("serde", &[body])).collect();
     let hash = crate::hash::hash(&file.header.hash_key, "new");
-    slots.iter_mut().for_each(|slot| slot.hash = hash);
+    for slot in &mut slots {
+        slot.hash = hash;
+    }
     let disk = file.finish(&slots);
     let new = Model::from([("new".to_owned(), Value::new("new", 1, 100))]);
     assert!(commit(&open(&disk).unwrap(), &new, Durability::Fast).unwrap_err().is_too_large());
@@ -238,7 +240,10 @@ fn a_newer_header_beside_one_of_ours_keeps_the_file_from_being_used_or_written()
     crate::layout::HEADER_CHECK.put(page, &check.to_le_bytes());
     let disk = FakeDisk::with(PATH, bytes.clone());
     let cache = open(&disk).unwrap();
-    assert_eq!((cache.status(), cache.get("serde").unwrap().is_some()), (Status::NewerFormat, false));
+    assert_eq!(
+        (cache.status(), cache.get("serde").unwrap().is_some()),
+        (Status::NewerFormat, false)
+    );
     let mut batch = cache.batch();
     batch.put_negative("serde", b"").unwrap();
     let skipped = batch.commit(Durability::Fast).unwrap().skipped();

@@ -58,9 +58,9 @@ fn a_caller_may_trust_the_locks_of_a_network_but_not_absent_ones() {
     for (locking, skipped) in
         [(Locking::Remote, None), (Locking::Unsupported, Some(WriteSkipped::NoLocking))]
     {
-        let disk = Arc::new(disk(locking));
+        let disk = disk(locking);
         let options = Options::new().trust_network_locks(true);
-        let cache = IndexCache::on(Arc::clone(&disk) as _, Path::new(PATH), options).unwrap();
+        let cache = IndexCache::on(Arc::new(disk.clone()), Path::new(PATH), options).unwrap();
         let mut batch = cache.batch();
         state(2)["serde"].put("serde", &mut batch);
         assert_eq!(batch.commit(Durability::Fast).unwrap().skipped(), skipped);

@@ -75,6 +75,25 @@ fn files_that_do_not_parse_are_refused_and_named() {
 }
 
 #[test]
+fn a_durable_import_of_several_batches_is_durable_at_its_end() {
+    let (from, home) = (folder(), folder());
+    for name in ["aa", "bb", "cc", "dd", "ee"] {
+        let mut bytes = file(name, &["1.0.0"]);
+        bytes.extend_from_slice(b"2.0.0\0{");
+        bytes.resize(bytes.len() + (9 << 20), b' ');
+        bytes.extend_from_slice(b"}\0");
+        write(from.path(), name, &bytes);
+    }
+    let cache = open(&home);
+    let imported =
+        cargo_layout::import(&cache, from.path(), Durability::Durable, &mut ignore).unwrap();
+    assert_eq!((imported.entries, imported.refused.len()), (5, 0));
+    let layer = &cache.stats().layers[0];
+    assert!(layer.commits > 1 && layer.is_durable, "{layer:?}");
+    assert!(cache.verify().unwrap().is_sound());
+}
+
+#[test]
 fn an_observer_can_stop_an_import() {
     let (from, home) = (folder(), folder());
     write(from.path(), "serde", &file("serde", &["1.0.0"]));

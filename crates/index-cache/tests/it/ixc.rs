@@ -7,18 +7,18 @@ use std::path::Path;
 
 #[path = "../../examples/ixc.rs"]
 #[expect(dead_code, reason = "a test does not call its main function")]
-mod ixc;
+mod example;
 
 /// Runs a command; gives its answer and what it printed.
 fn ixc(arguments: &[&str]) -> (bool, String) {
     let mut printed = Vec::new();
-    let is_sound = ixc::run(arguments, &mut printed).unwrap();
+    let is_sound = example::run(arguments, &mut printed).unwrap();
     (is_sound, String::from_utf8(printed).unwrap())
 }
 
 fn refusal(arguments: &[&str]) -> String {
     let mut printed = Vec::new();
-    let error = ixc::run(arguments, &mut printed).unwrap_err().to_string();
+    let error = example::run(arguments, &mut printed).unwrap_err().to_string();
     assert!(printed.is_empty(), "nothing is said about a file that cannot be used");
     error
 }

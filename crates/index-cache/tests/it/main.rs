@@ -5,6 +5,7 @@
 mod basics;
 mod cargo_compare;
 mod cargo_layout;
+mod cargo_shim;
 mod corpus;
 mod fuzzed;
 mod golden;
