@@ -120,6 +120,10 @@ pub struct Skipped {
 impl Store {
     /// Makes the files under `root` links of objects, adding those that the store has not.
     ///
+    /// Adopt what nobody writes to: edits in place are noticed, also while a file is read, but a file that
+    /// is renamed over another in the instant between the last look at the name and its replacement by
+    /// the object's link is lost.
+    ///
     /// # Errors
     ///
     /// [`is_cancelled`](Error::is_cancelled) when the watcher stopped it, or an I/O error. Files
