@@ -94,10 +94,13 @@ impl Order {
     }
 }
 
-/// Writes `files` into `to` by `order`, with the store at `store`.
+/// Writes `files` into `to` by `order`, with the store at `store`, made if need be.
 pub fn write(order: Order, files: &[File], store: &Path, to: &Path) -> Result<(), CaseError> {
     if order == Order::Ours {
         return ours(files, store, to);
+    }
+    if !matches!(order, Order::Plain | Order::Hashed) && !store.exists() {
+        make_shards(store)?;
     }
     let (objects, dest) = (Folder::make(store)?, Folder::make(to)?);
     let mut later = Vec::new();
@@ -122,7 +125,7 @@ pub fn write(order: Order, files: &[File], store: &Path, to: &Path) -> Result<()
 }
 
 /// Makes the 256 folders.
-pub fn make_shards(store: &Path) -> io::Result<()> {
+fn make_shards(store: &Path) -> io::Result<()> {
     fs::create_dir_all(store)?;
     (0..256).try_for_each(|shard| fs::create_dir(store.join(format!("{shard:02x}"))))
 }
