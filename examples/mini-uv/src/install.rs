@@ -18,6 +18,7 @@ use crate::dist::{Chosen, Location};
 use crate::environment::Environment;
 use crate::http::Http;
 use crate::installed::Installed;
+use crate::meter::Meter;
 use crate::stage::{self, Provenance, Staged};
 use crate::transaction::Transaction;
 use crate::ui::Ui;
@@ -81,9 +82,10 @@ impl Installation<'_> {
 
     /// Unpacks and arranges every wheel; the first error stops the others.
     fn prepare(&self, dirs: &[PathBuf]) -> anyhow::Result<Vec<Staged>> {
-        let bar = self.ui.bar(dirs.len() as u64, "Preparing packages...");
+        let bytes: Vec<u64> = self.chosen.iter().map(Chosen::bytes).collect();
+        let meter = Meter::new(self.ui, &bytes);
         let cancel = AtomicBool::new(false);
-        let closer = closing::closer(&bar);
+        let closer = closing::closer(&meter.bar);
         let unpacker = Unpacker {
             cache: self.cache,
             http: self.http,
@@ -92,16 +94,15 @@ impl Installation<'_> {
             cancel: &cancel,
             is_separate: self.is_separate,
         };
-        let bytes: Vec<u64> = self.chosen.iter().map(Chosen::bytes).collect();
         let shares = shares(&bytes, cores());
         let outcome = Outcome::new(&bytes);
         std::thread::scope(|threads| {
             for _ in 1..self.workers.min(dirs.len()) {
-                threads.spawn(|| self.work(&unpacker, dirs, &shares, &outcome, &bar));
+                threads.spawn(|| self.work(&unpacker, dirs, &shares, &outcome, &meter));
             }
-            self.work(&unpacker, dirs, &shares, &outcome, &bar);
+            self.work(&unpacker, dirs, &shares, &outcome, &meter);
         });
-        bar.finish_and_clear();
+        meter.bar.finish_and_clear();
         outcome.into_result()
     }
 
@@ -112,22 +113,23 @@ impl Installation<'_> {
         dirs: &[PathBuf],
         shares: &[usize],
         outcome: &Outcome,
-        bar: &indicatif::ProgressBar,
+        meter: &Meter,
     ) {
-        let mut threads = Vec::new();
+        let mut scratches = Vec::new();
         while let Some(at) = outcome.next() {
-            while threads.len() < shares[at] {
-                threads.push(Scratch::new());
+            while scratches.len() < shares[at] {
+                scratches.push(Scratch::new());
             }
-            let threads = &mut threads[..shares[at]];
-            match self.prepare_one(unpacker, &self.chosen[at], &dirs[at], threads) {
+            let part = meter.part(self.chosen[at].bytes());
+            let mut threads = Threads { scratches: &mut scratches[..shares[at]], part };
+            match self.prepare_one(unpacker, &self.chosen[at], &dirs[at], &mut threads) {
                 Ok(staged) => outcome.succeed(at, staged),
                 Err(error) => {
                     outcome.fail(error);
                     unpacker.cancel.store(true, Ordering::Relaxed);
                 }
             }
-            bar.inc(1);
+            threads.part.finish();
         }
     }
 
@@ -136,7 +138,7 @@ impl Installation<'_> {
         unpacker: &Unpacker<'_>,
         chosen: &Chosen,
         dir: &std::path::Path,
-        threads: &mut Threads,
+        threads: &mut Threads<'_>,
     ) -> anyhow::Result<Staged> {
         let wheel = &chosen.dist.wheel;
         let raw = Self::unpack(unpacker, chosen, dir, threads)?;
@@ -149,7 +151,7 @@ impl Installation<'_> {
         unpacker: &Unpacker<'_>,
         chosen: &Chosen,
         dir: &std::path::Path,
-        threads: &mut Threads,
+        threads: &mut Threads<'_>,
     ) -> anyhow::Result<Raw> {
         let Chosen { dist, allowed, .. } = chosen;
         match &dist.location {

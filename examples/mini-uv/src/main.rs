@@ -36,6 +36,7 @@ mod installed;
 mod interpreter;
 mod lock;
 mod metadata;
+mod meter;
 mod netrc;
 mod page;
 mod plan;

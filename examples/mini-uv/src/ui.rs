@@ -81,13 +81,23 @@ impl Ui {
         }
     }
 
-    /// A bar of `len` steps, hidden where it would only be noise.
-    pub(crate) fn bar(self, len: u64, message: impl Into<Cow<'static, str>>) -> ProgressBar {
+    /// A bar of `len` steps or bytes, hidden where it would only be noise.
+    pub(crate) fn bar(
+        self,
+        len: u64,
+        in_bytes: bool,
+        message: impl Into<Cow<'static, str>>,
+    ) -> ProgressBar {
         let target =
             if self.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let style = ProgressStyle::with_template("{msg} {wide_bar:.cyan/dim} {pos}/{len}")
+        let count = if in_bytes { "{bytes}/{total_bytes}" } else { "{pos}/{len}" };
+        let template = format!("{{msg}} {{wide_bar:.cyan/dim}} {count}");
+        let style = ProgressStyle::with_template(&template)
             .unwrap_or_else(|_| ProgressStyle::default_bar());
-        ProgressBar::with_draw_target(Some(len), target).with_style(style).with_message(message)
+        let bar = ProgressBar::with_draw_target(Some(len), target);
+        let bar = bar.with_style(style).with_message(message);
+        bar.tick();
+        bar
     }
 }
 

@@ -13,7 +13,7 @@ use anyhow::{Context, ensure};
 use cas_store::{Destination, Tree};
 use deferred_close::Closer;
 use sha2::{Digest as _, Sha256};
-use stream_extract::{Extractor, Policy, Scratch};
+use stream_extract::{Extractor, Policy, Progress, Scratch};
 use url::Url;
 
 use crate::cache::{Cache, Unpacked};
@@ -21,6 +21,7 @@ use crate::download::Download;
 use crate::fault::Advise;
 use crate::http::{self, Http};
 use crate::identity;
+use crate::meter::Part;
 use crate::record;
 use crate::separate;
 use crate::sink::{self, Check, Committed, Folder, Place, WheelSink};
@@ -42,8 +43,12 @@ pub(crate) struct Unpacker<'a> {
     pub(crate) is_separate: bool,
 }
 
-/// One scratch, at least, for each thread that may work on one wheel.
-pub(crate) type Threads = [Scratch];
+/// What one wheel is unpacked with.
+pub(crate) struct Threads<'a> {
+    /// One, at least, for each thread that may work on the wheel.
+    pub(crate) scratches: &'a mut [Scratch],
+    pub(crate) part: Part,
+}
 
 /// A wheel whose files are in `dir`, in the archive's own layout.
 #[derive(Debug)]
@@ -64,13 +69,13 @@ impl Unpacker<'_> {
         path: &Path,
         allowed: &[[u8; 32]],
         dir: &Path,
-        threads: &mut Threads,
+        threads: &mut Threads<'_>,
     ) -> anyhow::Result<Raw> {
         let path = std::path::absolute(path)?;
         let token = identity::of(&path)?;
         let sha256 = if allowed.is_empty() { None } else { Some(allowed_digest(&path, allowed)?) };
         let source = format!("path/{}", path.display());
-        if let Some(unpacked) = self.place_known(&source, &token, dir, threads.len())? {
+        if let Some(unpacked) = self.place_known(&source, &token, dir, threads.scratches.len())? {
             return Ok(Raw { dir: dir.to_owned(), unpacked, sha256 });
         }
         let unpacked = self.extract_file(wheel, &path, sha256, dir, threads)?;
@@ -126,11 +131,11 @@ impl Unpacker<'_> {
         url: &Url,
         allowed: &[[u8; 32]],
         dir: &Path,
-        threads: &mut Threads,
+        threads: &mut Threads<'_>,
     ) -> anyhow::Result<Raw> {
         for digest in allowed {
             if let Some(unpacked) =
-                self.place_known(&digest_key(digest), b"", dir, threads.len())?
+                self.place_known(&digest_key(digest), b"", dir, threads.scratches.len())?
             {
                 return Ok(Raw { dir: dir.to_owned(), unpacked, sha256: Some(*digest) });
             }
@@ -139,7 +144,7 @@ impl Unpacker<'_> {
         if allowed.is_empty()
             && self.http.is_offline()
             && let Some(token) = self.cache.token(&key)
-            && let Some(unpacked) = self.place_known(&key, &token, dir, threads.len())?
+            && let Some(unpacked) = self.place_known(&key, &token, dir, threads.scratches.len())?
         {
             return Ok(Raw { dir: dir.to_owned(), unpacked, sha256: None });
         }
@@ -154,13 +159,13 @@ impl Unpacker<'_> {
         url: &Url,
         allowed: &[[u8; 32]],
         dir: &Path,
-        threads: &mut Threads,
+        threads: &mut Threads<'_>,
     ) -> anyhow::Result<Raw> {
         let download = Download::start(self.http, url)?;
         let (key, token) = (format!("url/{}", http::public(url)), download.mark().to_vec());
         if allowed.is_empty()
             && !token.is_empty()
-            && let Some(unpacked) = self.place_known(&key, &token, dir, threads.len())?
+            && let Some(unpacked) = self.place_known(&key, &token, dir, threads.scratches.len())?
         {
             return Ok(Raw { dir: dir.to_owned(), unpacked, sha256: None });
         }
@@ -180,7 +185,7 @@ impl Unpacker<'_> {
         mut download: Download<'_>,
         allowed: &[[u8; 32]],
         dir: &Path,
-        threads: &mut Threads,
+        threads: &mut Threads<'_>,
     ) -> anyhow::Result<(Unpacked, Option<[u8; 32]>)> {
         // One digest is the extractor's to check; several are checked here.
         let expected = if let [one] = allowed { Some(*one) } else { None };
@@ -192,8 +197,9 @@ impl Unpacker<'_> {
             None => no_check(),
         };
         let reader = BufReader::with_capacity(READ_BYTES, download);
-        let job = Job { wheel, sha256: expected, dir, check, placers: threads.len() };
-        let first = &mut threads[0];
+        let Threads { scratches, part } = threads;
+        let job = Job { wheel, sha256: expected, dir, check, placers: scratches.len(), part };
+        let first = &mut scratches[0];
         let read = |extractor: Extractor<'_>, sink: WheelSink<'_, '_>| {
             extractor.zip_stream(reader, first, sink)
         };
@@ -217,7 +223,7 @@ impl Unpacker<'_> {
         url: &Url,
         allowed: &[[u8; 32]],
         dir: &Path,
-        threads: &mut Threads,
+        threads: &mut Threads<'_>,
     ) -> anyhow::Result<(Unpacked, Option<[u8; 32]>)> {
         tracing::debug!("{wheel} cannot be unpacked while it arrives");
         let mut download = Download::start(self.http, url)?;
@@ -229,9 +235,11 @@ impl Unpacker<'_> {
         if !allowed.is_empty() {
             ensure_allowed(url.as_str(), digest, allowed)?;
         }
-        let job = Job { wheel, sha256: None, dir, check: no_check(), placers: threads.len() };
+        let Threads { scratches, part } = threads;
+        let job =
+            Job { wheel, sha256: None, dir, check: no_check(), placers: scratches.len(), part };
         let read = |extractor: Extractor<'_>, sink: WheelSink<'_, '_>| {
-            extractor.zip_parallel(&file, threads, sink)
+            extractor.zip_parallel(&file, scratches, sink)
         };
         let unpacked = self.extract(job, Box::new(read))?;
         Ok((unpacked, Some(digest)))
@@ -243,12 +251,13 @@ impl Unpacker<'_> {
         path: &Path,
         sha256: Option<[u8; 32]>,
         dir: &Path,
-        threads: &mut Threads,
+        threads: &mut Threads<'_>,
     ) -> anyhow::Result<Unpacked> {
         let file = fs_err::File::open(path)?.into_parts().0;
-        let job = Job { wheel, sha256, dir, check: no_check(), placers: threads.len() };
+        let Threads { scratches, part } = threads;
+        let job = Job { wheel, sha256, dir, check: no_check(), placers: scratches.len(), part };
         let read = |extractor: Extractor<'_>, sink: WheelSink<'_, '_>| {
-            extractor.zip_parallel(&file, threads, sink)
+            extractor.zip_parallel(&file, scratches, sink)
         };
         self.extract(job, Box::new(read))
             .with_context(|| format!("failed to unpack `{}`", path.display()))
@@ -283,9 +292,10 @@ impl Unpacker<'_> {
         job: Job<'_>,
         read: Box<Read<'_>>,
     ) -> anyhow::Result<Committed> {
-        let Job { wheel, sha256, check, .. } = job;
+        let Job { wheel, sha256, check, part, .. } = job;
+        let mut progress = |progress: Progress| part.reached(progress.archive_bytes);
         let mut extractor = Extractor::new().policy(policy()).sha256(true).cancel(self.cancel);
-        extractor = extractor.blake3(place.is_shared());
+        extractor = extractor.blake3(place.is_shared()).progress(&mut progress);
         if let Some(digest) = sha256 {
             extractor = extractor.expect_sha256(digest);
         }
@@ -306,6 +316,7 @@ struct Job<'a> {
     /// What must hold once the archive was read.
     check: Check<'a>,
     placers: usize,
+    part: &'a Part,
 }
 
 /// Reads an archive into a sink.

@@ -126,6 +126,26 @@ fn difference(seen: &Picture, old: &Picture, new: &Picture) -> String {
 }
 
 #[test]
+fn a_failing_upgrade_or_reinstallation_leaves_the_environment_as_it_was() {
+    let (world, index) = (World::new(), serve(0));
+    let environment = world.environment("env");
+    succeed(install(&world, &environment, &index, "1.0"));
+    let before = environment.picture();
+    let corrupt =
+        |corrupt| index.behave(Manners { corrupt, max_age_s: Some(0), ..Manners::default() });
+    for (version, flag) in [("2.0", "--upgrade"), ("1.0", "--reinstall")] {
+        world.run(&["cache", "clean"]).success();
+        corrupt(true);
+        let mut failing = install(&world, &environment, &index, version);
+        assert_eq!(failing.arg(flag).status().unwrap().code(), Some(2), "{flag}");
+        assert_eq!(difference(&environment.picture(), &before, &before), "", "{flag}");
+        world.run(&["cache", "verify"]).success();
+        corrupt(false);
+    }
+    succeed(install(&world, &environment, &index, "2.0"));
+}
+
+#[test]
 fn what_a_killed_process_left_in_the_cache_is_swept() {
     let (world, index) = (World::new(), serve(100));
     let environment = world.environment("env");
