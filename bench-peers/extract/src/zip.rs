@@ -119,10 +119,10 @@ fn compare(
     if let Some(path) = &tools.ripunzip {
         paired = paired.case_command("ripunzip, 2 threads", program(ripunzip, path.clone()));
     }
-    paired = paired.case_command("zip, 2 threads", own("zip-parallel"));
     if settings.quick && wanted.name == DOCS_WANTED.name {
         return paired.run();
     }
+    paired = paired.case_command("zip, 2 threads", own("zip-parallel"));
     if tools.uv.is_some() {
         paired = paired.case_command("zip, extract", own("zip"));
     }
