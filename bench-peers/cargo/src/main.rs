@@ -66,7 +66,7 @@ fn run(settings: &Settings) -> Result<Report, Error> {
     }
     report
         .note(format!("Both programs and all their files are in memory ({}).", work.filesystem()));
-    report.note("mini-cargo is not cargo with another cache: it has no source replacement checks, no git dependencies and no build. Its times show what a registry index that needs no parsing allows.");
+    report.note("mini-cargo is not cargo with another cache: it has no git dependencies, no other registries and no build. Its times show what a registry index that needs no parsing allows.");
     report.write(&settings.out)?;
     Ok(report)
 }
@@ -77,7 +77,7 @@ fn over_stores(bench: &commands::Bench<'_>, report: &mut Report) {
     match backends::compare(bench.home, bench.work, bench.settings, &bench.project) {
         Ok((comparison, sizes)) => {
             let noted = sizes.into_iter().fold(comparison, bench_util::Comparison::note);
-            report.add(noted.note("Each store holds the whole index; each process opens it, locks and ends. All lead to cargo's lock. Only index-cache checks what it reads."));
+            report.add(noted.note("Each store holds the whole index; each process opens it, locks and ends. All lead to cargo's lock. index-cache compares the checksum of every value that it reads."));
         }
         Err(error) => report.failed(name, &error),
     }

@@ -3,7 +3,7 @@
 //! Each database maps a crate's name to bytes, in two forms: the bytes of cargo's file, parsed at
 //! each use as cargo does (what rust-lang/cargo#6908 tried), and mini-cargo's records, of which
 //! only those that are looked at are decoded. So one can see what the database gives and what the
-//! form gives. No database here has its values checked by a checksum, and none asks a registry.
+//! form gives. None of them asks a registry or stores anything while it is measured.
 
 mod files;
 mod packed;
