@@ -52,8 +52,8 @@ fn classify(found: &StatFs) -> Residence {
         0x0116_1970,
         0x7461_636f,
     ];
-    // The field is signed on some architectures; only its low 32 bits mean anything.
-    match u64::try_from(found.f_type & 0xffff_ffff) {
+    // Signed or not, 32 bits or 64, by architecture; only the low 32 bits mean anything.
+    match u64::try_from(i128::from(found.f_type) & 0xffff_ffff) {
         Ok(FUSE) => Residence::User,
         Ok(kind) if NETWORK.contains(&kind) => Residence::Network,
         _ => Residence::Local,
