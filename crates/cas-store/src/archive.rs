@@ -60,7 +60,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`is_corrupt`](Error::is_corrupt) when its manifest is damaged: remove it and make it anew.
+    /// [`is_corrupt`](crate::Error::is_corrupt) when its manifest is damaged: remove it and make it anew.
     pub fn archive(&self, key: &str) -> Result<Option<Archive>> {
         let name = archive_path(key);
         let read = self.inner.read_tree(&format!("{name}/{ARCHIVE_MANIFEST}"))?;

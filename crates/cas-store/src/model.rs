@@ -126,9 +126,9 @@ impl Files {
 /// The numbers that the real calls would give.
 mod libc_numbers {
     pub(super) const ENOENT: i32 = 2;
-    pub(super) const EIO: i32 = 5;
-    pub(super) const EEXIST: i32 = 17;
-    pub(super) const EMLINK: i32 = 31;
+    pub(super) const EIO: i32 = if cfg!(windows) { 1117 } else { 5 };
+    pub(super) const EEXIST: i32 = if cfg!(windows) { 183 } else { 17 };
+    pub(super) const EMLINK: i32 = if cfg!(windows) { 1142 } else { 31 };
 }
 
 fn os_error(number: i32) -> io::Error {

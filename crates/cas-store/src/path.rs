@@ -83,8 +83,11 @@ mod tests {
 
     #[test]
     fn a_path_cannot_leave_its_folder() {
-        for good in ["a", "a/b", "a b/ü", ".hidden", "..a/b..", "a/...", "-"] {
+        for good in ["a", "a/b", "a b/ü", ".hidden", "..a/b", "-"] {
             assert_eq!(fault(good), None, "{good}");
+        }
+        for dotted in ["..a/b..", "a/..."] {
+            assert_eq!(fault(dotted).is_some(), cfg!(windows), "{dotted}");
         }
         for bad in ["", "/a", "a/", "a//b", ".", "..", "a/../b", "a/./b", "a\nb", "a\0", "\x7f"] {
             assert!(fault(bad).is_some(), "{bad:?}");

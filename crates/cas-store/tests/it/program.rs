@@ -38,7 +38,10 @@ fn the_example_adds_places_verifies_sweeps_adopts_and_counts() {
     let bad = PathBuf::from("copy").join("a");
     assert!(verified.contains(&format!("the same bad file: {}", bad.display())), "{verified}");
 
-    assert!(run(&ground, &["adopt", "docs"]).starts_with("2 files: 2 linked, 0 added"));
+    // Windows has no modes, so that no file looks like an object: all are passed over there.
+    let linked = if cfg!(windows) { 0 } else { 2 };
+    let adopted = run(&ground, &["adopt", "docs"]);
+    assert!(adopted.starts_with(&format!("2 files: {linked} linked, 0 added")), "{adopted}");
     assert_eq!(fs::read(ground.path("docs/sub/b")).unwrap(), b"alpha");
     assert!(run(&ground, &["savings"]).contains("NonEmpty"));
     assert!(run(&ground, &["sweep", "--dry-run"]).starts_with("would remove 0 objects"));

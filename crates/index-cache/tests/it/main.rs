@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test panics where something is wrong")]
 
 mod basics;
+#[cfg(unix)] // There is no cargo for Windows to compare with where these run.
 mod cargo_compare;
 mod cargo_layout;
 mod cargo_shim;

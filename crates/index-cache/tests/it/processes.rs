@@ -129,7 +129,10 @@ fn a_handle_survives_the_removal_of_its_file_and_sees_a_new_one() {
     let reader = open(&folder);
     put(&open(&folder), "serde", b"one");
     reader.refresh().unwrap();
-    std::fs::remove_file(folder.path().join("index-v1.ixc")).unwrap();
+    // Moved first: under Wine the name of a removed file stays taken while somebody has it open.
+    let moved = folder.path().join("moved");
+    std::fs::rename(folder.path().join("index-v1.ixc"), &moved).unwrap();
+    std::fs::remove_file(moved).unwrap();
     assert_eq!(reader.get("serde").unwrap().unwrap().body().unwrap(), b"one");
     assert!(reader.refresh().unwrap());
     assert!(reader.get("serde").unwrap().is_none());
