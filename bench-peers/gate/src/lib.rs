@@ -21,8 +21,10 @@ pub fn fill(file: &Path) -> Result<(), Box<dyn Error + Send + Sync>> {
     for number in 0..ENTRIES {
         batch.put(&key(number), &Put::new().token(b"etag").body(&[b'x'; 8_000]))?;
     }
-    batch.commit(Durability::Fast)?;
-    Ok(())
+    match batch.commit(Durability::Fast)?.skipped() {
+        None => Ok(()),
+        Some(reason) => Err(reason.to_string().into()),
+    }
 }
 
 /// The program of both builds: `BUILD FILE`.
