@@ -18,6 +18,7 @@
 //! wheel/TREE       METADATA, WHEEL, RECORD, entry_points.txt of an unpacked wheel
 //! ```
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -180,6 +181,14 @@ impl Cache {
         let known =
             entries.filter_map(|entry| entry.key().strip_prefix(ENVIRONMENT).map(PathBuf::from));
         known.filter(|site| site.is_dir()).collect()
+    }
+
+    /// Trees that nothing leads to: their process was killed before the index named them, or the index
+    /// was lost.
+    pub(crate) fn unfinished(&self) -> anyhow::Result<HashSet<String>> {
+        let snapshot = self.index.snapshot();
+        let is_named = |key: &String| !matches!(snapshot.get(&format!("wheel/{key}")), Ok(None));
+        Ok(self.store.trees()?.into_iter().filter(|key| !is_named(key)).collect())
     }
 
     /// Forgets every unpacked wheel of the named packages and returns how many there were.

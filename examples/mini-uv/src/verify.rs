@@ -3,6 +3,7 @@
 //! A cache may lose data and must not return wrong data; this is how to know before it is asked. The
 //! two stores check themselves; what is between them is checked here: that every tree still has its
 //! files and its metadata. Repairing is removing, or healing from an environment that has the bytes.
+//! A wheel that a killed process did not finish is no damage: nothing leads to it, `prune` removes it.
 
 use std::path::PathBuf;
 
@@ -65,7 +66,8 @@ fn describe(cache: &Cache, damage: &Damage) -> String {
 }
 
 fn check_trees(cache: &Cache, repair: bool, checked: &mut Checked) -> anyhow::Result<()> {
-    for key in cache.store.trees()? {
+    let unfinished = cache.unfinished()?;
+    for key in cache.store.trees()?.into_iter().filter(|key| !unfinished.contains(key)) {
         checked.wheels += 1;
         let Some(what) = tree_fault(cache, &key)? else { continue };
         checked.damage.push(format!("{key}: {what}"));
@@ -80,7 +82,7 @@ fn check_trees(cache: &Cache, repair: bool, checked: &mut Checked) -> anyhow::Re
 fn tree_fault(cache: &Cache, key: &str) -> anyhow::Result<Option<String>> {
     let Some(tree) = cache.store.tree(key)? else { return Ok(None) };
     if !has_texts(cache, key) {
-        return Ok(Some(format!("its metadata is lost from {}", cache.index.path().display())));
+        return Ok(Some(format!("its metadata is damaged in {}", cache.index.path().display())));
     }
     let mut lost: Vec<PathBuf> = Vec::new();
     for file in tree.files().iter().filter(|file| file.size > 0) {

@@ -114,6 +114,9 @@ fn clean(tool: &Tool, packages: &[String]) -> anyhow::Result<ExitCode> {
 fn prune(tool: &Tool) -> anyhow::Result<ExitCode> {
     let cache = tool.cache()?;
     tool.ui.status(format!("Pruning cache at: {}", cache.dir.display()));
+    for key in cache.unfinished()? {
+        cache.store.remove_tree(&key)?;
+    }
     let report = sweep(cache)?;
     tracing::debug!("{:?}", cache.index.compact()?);
     if report.objects_removed + report.temporaries_removed == 0 {

@@ -230,3 +230,21 @@ fn a_failing_wheel_takes_none_of_the_others_along() {
     assert_eq!(environment.picture(), before);
     assert_usable(&world, &environment);
 }
+
+#[test]
+fn a_wheel_that_the_index_does_not_name_is_no_damage_and_is_pruned() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let wheel = sample().write(&world.wheels());
+    world.install(&environment, &[wheel.to_str().unwrap()]).success();
+    // As a process leaves it that is killed between the tree and the index.
+    std::fs::remove_file(world.path("cache").join("index-v1.ixc")).unwrap();
+    let verified = world.run(&["cache", "verify"]).success();
+    assert!(verified.stderr.contains("of 0 wheels"), "{verified:?}");
+    world.run(&["pip", "uninstall", "sample", "--python", environment.str()]).success();
+    let pruned = world.run(&["cache", "prune"]).success();
+    assert!(pruned.stderr.contains("Removed"), "{pruned:?}");
+    let again = world.run(&["cache", "prune"]).success();
+    assert!(again.stderr.contains("No unused entries found"), "{again:?}");
+    assert_usable(&world, &environment);
+}
