@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_file_that_makes_no_sense_has_no_credentials() {
-        for text in ["login me", "machine", "machine a pasword b", "default login"] {
+        for text in ["login me", "machine", "machine a secret b", "default login"] {
             assert_eq!(Netrc::parse(text), None, "{text}");
         }
         assert_eq!(Netrc::parse("# nothing\n"), Some(Netrc::default()));
