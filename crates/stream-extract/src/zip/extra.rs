@@ -46,13 +46,15 @@ fn split_field(bytes: &[u8]) -> Result<(u16, &[u8], &[u8])> {
 
 impl Extra<'_> {
     /// Sizes of a local header: with ZIP64 both must be there (APPNOTE 4.5.3).
+    ///
+    /// The field may be there without need, as writers leave it that reserve its place before they know
+    /// the sizes; it must then repeat what the header says. Published wheels of protobuf are like that.
     pub(crate) fn local_sizes(&self, size: u32, packed: u32) -> Result<(u64, u64)> {
         let sentinel = size == SENTINEL32 || packed == SENTINEL32;
         match (self.zip64, sentinel) {
             (None, false) => Ok((size.into(), packed.into())),
             (None, true) => Err(corrupt("a size is in a ZIP64 field that is missing")),
-            (Some(_), false) => Err(corrupt("there is a ZIP64 field that nothing refers to")),
-            (Some(mut field), true) => {
+            (Some(mut field), _) => {
                 let size64 = take(&mut field)?;
                 let packed64 = take(&mut field)?;
                 expect_end(field)?;
