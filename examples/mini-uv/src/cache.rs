@@ -19,10 +19,11 @@
 //! ```
 
 use std::collections::HashSet;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use cas_store::{Protection, Store, Tree};
+use cas_store::{Access, Protection, Store, Tree};
 use index_cache::{Batch, Durability, IndexCache, Put};
 use pep508_rs::PackageName;
 
@@ -41,6 +42,9 @@ const ENVIRONMENT: &str = "environment/";
 /// The slices of a `wheel/` entry.
 pub(crate) const TEXTS: [&str; 4] = ["METADATA", "WHEEL", "RECORD", "entry_points.txt"];
 
+/// The slice of a `path/` entry that has the digest of the archive.
+const SHA256: &str = "SHA-256";
+
 /// Changes when the meaning of an entry changes; older entries are misses then.
 const SCHEMA: [u8; 32] = *b"mini-uv entries, version 1      ";
 
@@ -50,6 +54,7 @@ pub(crate) struct Cache {
     pub(crate) dir: PathBuf,
     pub(crate) store: Store,
     pub(crate) index: IndexCache,
+    access: Access,
     ui: Ui,
 }
 
@@ -67,21 +72,34 @@ impl Cache {
     pub(crate) fn open(dir: &Path, mode: LinkMode, ui: Ui) -> anyhow::Result<Self> {
         Self::open_in(std::path::absolute(dir)?, mode, ui)
             .context("failed to open the cache")
-            .hint("choose another folder with `--cache-dir`, or remove this one")
+            .hint("choose another folder with `--cache-dir`, or do without it: `--no-cache`")
     }
 
     fn open_in(dir: PathBuf, mode: LinkMode, ui: Ui) -> anyhow::Result<Self> {
-        fs_err::create_dir_all(&dir)?;
-        mark(&dir)?;
+        let access = prepare(&dir)?;
         let protection = match mode {
             LinkMode::Hardlink => Protection::Detect,
             LinkMode::Clone | LinkMode::Copy => Protection::Cow,
         };
-        let options = cas_store::Options::default().protection(protection);
+        let options = cas_store::Options::default().protection(protection).access(access);
         let store = Store::open(dir.join(STORE), options)?;
         let options = index_cache::Options::new().schema(SCHEMA);
         let index = IndexCache::open(dir.join(index_cache::FILE_NAME), options)?;
-        Ok(Self { dir, store, index, ui })
+        Ok(Self { dir, store, index, access, ui })
+    }
+
+    /// True when this process may not write it: what it has is used, nothing is added.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.access == Access::ReadOnly
+    }
+
+    /// Refuses a cache that this process may not write.
+    pub(crate) fn ensure_writable(&self) -> anyhow::Result<()> {
+        if !self.is_read_only() {
+            return Ok(());
+        }
+        Err(anyhow::anyhow!("the cache at `{}` cannot be written", self.dir.display()))
+            .hint("run this as the user who owns the cache, or name another one with `--cache-dir`")
     }
 
     /// What the interpreter at `executable` answers, from the cache if it is unchanged.
@@ -122,13 +140,25 @@ impl Cache {
         })
     }
 
-    /// Keeps what a wheel became. The tree comes first: what the index names, the store has.
+    /// The SHA-256 of the archive called `source`, if it was verified and `token` still holds.
+    pub(crate) fn archive_digest(&self, source: &str, token: &[u8]) -> Option<[u8; 32]> {
+        let entry = self.heard(self.index.get(source))?.filter(|entry| entry.token() == token)?;
+        self.heard(entry.slice(SHA256))??.into_owned().try_into().ok()
+    }
+
+    /// Keeps what a wheel became, and the digest of its archive if that was verified.
+    ///
+    /// The tree comes first: what the index names, the store has.
     pub(crate) fn keep(
         &self,
         source: &str,
         token: &[u8],
+        sha256: Option<[u8; 32]>,
         unpacked: &Unpacked,
     ) -> anyhow::Result<()> {
+        if self.is_read_only() {
+            return Ok(());
+        }
         self.store.write_tree(&unpacked.key, &unpacked.tree)?;
         let Texts { metadata, wheel, record, entry_points } = &unpacked.texts;
         let texts = Put::new()
@@ -138,7 +168,11 @@ impl Cache {
             .slice("entry_points.txt", 0, entry_points.as_bytes());
         let mut batch = self.index.batch();
         batch.put(&format!("wheel/{}", unpacked.key), &texts)?;
-        batch.put(source, &Put::new().token(token).body(unpacked.key.as_bytes()))?;
+        let mut archive = Put::new().token(token).body(unpacked.key.as_bytes());
+        if let Some(digest) = &sha256 {
+            archive = archive.slice(SHA256, 0, digest);
+        }
+        batch.put(source, &archive)?;
         self.commit(batch);
         Ok(())
     }
@@ -164,6 +198,11 @@ impl Cache {
             Ok(()) => self.commit(batch),
             Err(error) => self.ui.warn(format!("`{key}` was not kept: {error}")),
         }
+    }
+
+    /// A file without a name, on the cache's file system where it may be written.
+    pub(crate) fn temporary_file(&self) -> io::Result<std::fs::File> {
+        if self.is_read_only() { tempfile::tempfile() } else { tempfile::tempfile_in(&self.dir) }
     }
 
     /// Remembers that `site` has links of the cache's files, to name it when one is damaged.
@@ -244,8 +283,33 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// Makes the folder if need be and finds out whether it may be written.
+fn prepare(dir: &Path) -> anyhow::Result<Access> {
+    let made = fs_err::create_dir_all(dir).and_then(|()| mark(dir)).and_then(|()| probe(dir));
+    match made {
+        Ok(()) => Ok(Access::ReadWrite),
+        Err(error) if is_refusal(&error) && is_there(dir) => Ok(Access::ReadOnly),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Fails where no file can be made. Modes alone do not tell: a file system may be read-only.
+fn probe(dir: &Path) -> io::Result<()> {
+    let store = dir.join(STORE);
+    tempfile::tempfile_in(if store.is_dir() { &store } else { dir }).map(drop)
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
+/// True when the folder holds a cache.
+pub(crate) fn is_there(dir: &Path) -> bool {
+    dir.join(STORE).is_dir()
+}
+
 /// Says to people and backup programs what the folder is.
-fn mark(dir: &Path) -> anyhow::Result<()> {
+fn mark(dir: &Path) -> io::Result<()> {
     let tag = dir.join("CACHEDIR.TAG");
     if !tag.exists() {
         fs_err::write(tag, "Signature: 8a477f597d28d172789f06886806bc55\n")?;
@@ -274,12 +338,12 @@ pub(crate) fn own_names(dir: &Path) -> anyhow::Result<Vec<String>> {
 
 /// Where the cache is unless `--cache-dir` says otherwise.
 pub(crate) fn default_dir() -> anyhow::Result<PathBuf> {
-    let home =
+    let variable =
         |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = if cfg!(windows) {
-        home("LOCALAPPDATA")
+        variable("LOCALAPPDATA")
     } else {
-        home("XDG_CACHE_HOME").or_else(|| Some(home("HOME")?.join(".cache")))
+        variable("XDG_CACHE_HOME").or_else(|| Some(std::env::home_dir()?.join(".cache")))
     };
     Ok(base
         .context("no home folder to put a cache in")

@@ -20,6 +20,7 @@ pub(crate) struct Cli {
 /// Options that every command takes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
+#[expect(clippy::struct_excessive_bools, reason = "switches on a command line are independent")]
 pub(crate) struct Global {
     /// Print nothing but results and errors.
     #[arg(short, long, global = true)]
@@ -39,6 +40,9 @@ pub(crate) struct Global {
     /// Where downloads and unpacked files are kept.
     #[arg(long, global = true, env = "UV_CACHE_DIR", value_name = "DIR")]
     pub(crate) cache_dir: Option<PathBuf>,
+    /// Use a cache of this run's own, which is removed at its end.
+    #[arg(short, long, global = true, env = "UV_NO_CACHE", value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) no_cache: bool,
 }
 
 /// When to use colour.

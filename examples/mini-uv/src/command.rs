@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::CommandFactory;
+use tempfile::TempDir;
 
 use crate::cache::{self, Cache};
 use crate::cli::{Cli, Command, Global, LinkMode, Pip, Where};
@@ -26,6 +27,8 @@ pub(crate) struct Tool {
     pub(crate) global: Global,
     link_mode: LinkMode,
     cache: OnceCell<Cache>,
+    /// The cache's folder when this run has one of its own.
+    temporary: OnceCell<TempDir>,
 }
 
 /// Runs the command and returns how it ended.
@@ -34,7 +37,8 @@ pub(crate) fn run(cli: Cli, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Pip(Pip::Install(options)) => options.link_mode,
         _ => LinkMode::Hardlink,
     };
-    let tool = Tool { ui, global: cli.global, link_mode, cache: OnceCell::new() };
+    let (cache, temporary) = (OnceCell::new(), OnceCell::new());
+    let tool = Tool { ui, global: cli.global, link_mode, cache, temporary };
     match cli.command {
         Command::Venv(options) => venv::run(&tool, &options),
         Command::Pip(Pip::Install(options)) => install::run(&tool, &options),
@@ -68,12 +72,41 @@ impl Tool {
         Environment::target(dir, self.interpreter(&executable)?)
     }
 
+    /// What an interpreter says. The cache only spares asking it, so none is needed.
     fn interpreter(&self, executable: &Path) -> anyhow::Result<Interpreter> {
-        self.cache()?.interpreter(executable)
+        match self.cache() {
+            Ok(cache) => cache.interpreter(executable),
+            Err(error) => {
+                tracing::debug!("asking `{}`: {error:#}", executable.display());
+                Interpreter::ask(executable)
+            }
+        }
     }
 
     fn cache_dir(&self) -> anyhow::Result<PathBuf> {
+        if self.global.no_cache {
+            return self.temporary_dir();
+        }
         self.global.cache_dir.clone().map_or_else(cache::default_dir, Ok)
+    }
+
+    /// A folder that is removed at the end of this run.
+    fn temporary_dir(&self) -> anyhow::Result<PathBuf> {
+        if let Some(dir) = self.temporary.get() {
+            return Ok(dir.path().to_owned());
+        }
+        let dir = tempfile::tempdir().context("failed to make a temporary cache")?;
+        Ok(self.temporary.get_or_init(|| dir).path().to_owned())
+    }
+
+    /// The cache that is there already; none, and the user is told, when there is none.
+    fn existing_cache(&self) -> anyhow::Result<Option<&Cache>> {
+        let dir = self.cache_dir()?;
+        if cache::is_there(&dir) {
+            return self.cache().map(Some);
+        }
+        self.ui.status(format!("No cache found at: {}", dir.display()));
+        Ok(None)
     }
 
     /// The cache, opened when it is first needed.

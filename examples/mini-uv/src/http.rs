@@ -23,6 +23,10 @@ use crate::record;
 const ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
+/// Every thread finds its connection again: a new one costs a name look-up, which may be lost and is
+/// repeated after five seconds only, and two or three round trips.
+const IDLE_CONNECTIONS_MAX: usize = 64;
+
 /// A client for every server that one command talks to.
 ///
 /// Reading certificates takes longer than a small local install, so it waits for the first request.
@@ -125,6 +129,8 @@ fn new_agent(roots: RootCerts, proxy: Option<Proxy>) -> Agent {
         .proxy(proxy)
         .tls_config(TlsConfig::builder().root_certs(roots).build())
         .http_status_as_error(false)
+        .max_idle_connections(IDLE_CONNECTIONS_MAX)
+        .max_idle_connections_per_host(IDLE_CONNECTIONS_MAX)
         .user_agent(concat!("mini-uv/", env!("CARGO_PKG_VERSION")))
         .timeout_connect(Some(Duration::from_secs(10)))
         .timeout_recv_response(Some(Duration::from_secs(30)))

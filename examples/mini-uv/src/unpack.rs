@@ -73,13 +73,21 @@ impl Unpacker<'_> {
     ) -> anyhow::Result<Raw> {
         let path = std::path::absolute(path)?;
         let token = identity::of(&path)?;
-        let sha256 = if allowed.is_empty() { None } else { Some(allowed_digest(&path, allowed)?) };
         let source = format!("path/{}", path.display());
-        if let Some(unpacked) = self.place_known(&source, &token, dir, threads.scratches.len())? {
+        let known = self.cache.archive_digest(&source, &token);
+        if let Some(digest) = known.filter(|_| !allowed.is_empty()) {
+            ensure_allowed(&path.display().to_string(), digest, allowed)?;
+        }
+        if (allowed.is_empty() || known.is_some())
+            && let Some(unpacked) =
+                self.place_known(&source, &token, dir, threads.scratches.len())?
+        {
+            let sha256 = known.filter(|_| !allowed.is_empty());
             return Ok(Raw { dir: dir.to_owned(), unpacked, sha256 });
         }
+        let sha256 = expected_digest(&path, allowed)?;
         let unpacked = self.extract_file(wheel, &path, sha256, dir, threads)?;
-        self.cache.keep(&source, &token, &unpacked)?;
+        self.cache.keep(&source, &token, sha256, &unpacked)?;
         Ok(Raw { dir: dir.to_owned(), unpacked, sha256 })
     }
 
@@ -171,8 +179,8 @@ impl Unpacker<'_> {
         }
         let (unpacked, sha256) = self.stream(wheel, url, download, allowed, dir, threads)?;
         match &sha256 {
-            Some(digest) => self.cache.keep(&digest_key(digest), b"", &unpacked)?,
-            None => self.cache.keep(&key, &token, &unpacked)?,
+            Some(digest) => self.cache.keep(&digest_key(digest), b"", sha256, &unpacked)?,
+            None => self.cache.keep(&key, &token, None, &unpacked)?,
         }
         Ok(Raw { dir: dir.to_owned(), unpacked, sha256 })
     }
@@ -228,8 +236,7 @@ impl Unpacker<'_> {
         tracing::debug!("{wheel} cannot be unpacked while it arrives");
         let mut download = Download::start(self.http, url)?;
         let digest = download.digested();
-        let mut file =
-            tempfile::tempfile_in(&self.cache.dir).context("failed to make a temporary file")?;
+        let mut file = self.cache.temporary_file().context("failed to make a temporary file")?;
         std::io::copy(&mut download, &mut file)?;
         let digest = digest.finish();
         if !allowed.is_empty() {
@@ -361,11 +368,17 @@ fn hint(error: &stream_extract::Error) -> Option<&'static str> {
     }
 }
 
-/// The digest of the file at `path`, which must be one of `allowed`.
-fn allowed_digest(path: &Path, allowed: &[[u8; 32]]) -> anyhow::Result<[u8; 32]> {
-    let digest = sha256_of(fs_err::File::open(path)?.into_parts().0)?;
-    ensure_allowed(&path.display().to_string(), digest, allowed)?;
-    Ok(digest)
+/// The digest that the file at `path` must have; it is read here only to choose between several.
+fn expected_digest(path: &Path, allowed: &[[u8; 32]]) -> anyhow::Result<Option<[u8; 32]>> {
+    match allowed {
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
+        several => {
+            let digest = sha256_of(fs_err::File::open(path)?.into_parts().0)?;
+            ensure_allowed(&path.display().to_string(), digest, several)?;
+            Ok(Some(digest))
+        }
+    }
 }
 
 /// Fails unless `digest` is one of `allowed`.

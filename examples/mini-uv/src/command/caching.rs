@@ -1,5 +1,6 @@
 //! `cache dir | size | clean | prune | verify`.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -52,7 +53,7 @@ fn usage(dir: &Path) -> anyhow::Result<Usage> {
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {
         let entries = match std::fs::read_dir(&folder) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) if is_absence(&error) => continue,
             entries => entries.with_context(|| format!("failed to list `{}`", folder.display()))?,
         };
         for entry in entries {
@@ -67,6 +68,11 @@ fn usage(dir: &Path) -> anyhow::Result<Usage> {
         }
     }
     Ok(usage)
+}
+
+/// True where nothing is, or where a file is in the way of a folder.
+fn is_absence(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 fn clean_all(tool: &Tool) -> anyhow::Result<ExitCode> {
@@ -95,7 +101,8 @@ fn removed(files: u64, bytes: u64) -> String {
 
 /// Forgets the trees of some packages, then sweeps what only they used.
 fn clean(tool: &Tool, packages: &[String]) -> anyhow::Result<ExitCode> {
-    let cache = tool.cache()?;
+    let Some(cache) = tool.existing_cache()? else { return Ok(ExitCode::SUCCESS) };
+    cache.ensure_writable()?;
     let names = packages
         .iter()
         .map(|text| text.parse().with_context(|| format!("`{text}` is not a package name")))
@@ -112,7 +119,8 @@ fn clean(tool: &Tool, packages: &[String]) -> anyhow::Result<ExitCode> {
 }
 
 fn prune(tool: &Tool) -> anyhow::Result<ExitCode> {
-    let cache = tool.cache()?;
+    let Some(cache) = tool.existing_cache()? else { return Ok(ExitCode::SUCCESS) };
+    cache.ensure_writable()?;
     tool.ui.status(format!("Pruning cache at: {}", cache.dir.display()));
     for key in cache.unfinished()? {
         cache.store.remove_tree(&key)?;
@@ -143,9 +151,20 @@ fn json(checked: &Checked, repair: bool) -> String {
     .to_string()
 }
 
+/// A cache that is not there has no faults.
+fn nothing_to_verify(output: Output) -> ExitCode {
+    if output.is_json() {
+        ui::result(json(&Checked::default(), false));
+    }
+    ExitCode::SUCCESS
+}
+
 /// Reads everything and says what is damaged.
 fn verify(tool: &Tool, repair: bool, output: Output) -> anyhow::Result<ExitCode> {
-    let cache = tool.cache()?;
+    let Some(cache) = tool.existing_cache()? else { return Ok(nothing_to_verify(output)) };
+    if repair {
+        cache.ensure_writable()?;
+    }
     let started = Instant::now();
     let checked = crate::verify::check(cache, repair)?;
     if output.is_json() {

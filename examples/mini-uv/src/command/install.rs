@@ -101,6 +101,7 @@ impl Job<'_> {
         let ui = self.tool.ui;
         let markers = self.markers()?;
         let rules = self.rules()?;
+        self.warn_of_read_only_cache()?;
         self.ensure_hashes(&rules, &markers)?;
         let sources = self.sources(&rules)?;
         let problem = Problem {
@@ -131,6 +132,15 @@ impl Job<'_> {
         }
         ui.done("Resolved", resolution.versions.len(), started);
         self.apply(&plan)
+    }
+
+    fn warn_of_read_only_cache(&self) -> anyhow::Result<()> {
+        let cache = self.tool.cache()?;
+        if cache.is_read_only() {
+            let dir = cache.dir.display();
+            self.tool.ui.warn(format!("the cache at `{dir}` cannot be written: using what it has"));
+        }
+        Ok(())
     }
 
     fn solve(&self, problem: &Problem<'_>) -> anyhow::Result<Resolution> {

@@ -19,6 +19,11 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
+    /// Runs `command` to its end.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        Self::from(command.output().unwrap())
+    }
+
     fn from(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
