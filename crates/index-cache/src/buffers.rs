@@ -24,7 +24,7 @@ impl Pool {
     /// A buffer of `len` bytes whose content is unspecified.
     pub(crate) fn take(self: &Arc<Self>, len: usize) -> Buffer {
         let bytes = self.fitting(len).unwrap_or_else(|| vec![0; fresh_len(len)]);
-        Buffer { bytes, len, home: Arc::clone(self) }
+        Buffer(Box::new(Loan { bytes, len, home: Arc::clone(self) }))
     }
 
     /// The smallest idle buffer of at least `len` bytes.
@@ -58,9 +58,12 @@ fn fresh_len(len: usize) -> usize {
     if len <= LEN_MIN { LEN_MIN } else { len.saturating_mul(2).min(KEPT_LEN_MAX).max(len) }
 }
 
-/// Bytes on loan from a [`Pool`].
+/// Bytes on loan from a [`Pool`]; one word, because records are moved about.
 #[derive(Debug)]
-pub(crate) struct Buffer {
+pub(crate) struct Buffer(Box<Loan>);
+
+#[derive(Debug)]
+struct Loan {
     bytes: Vec<u8>,
     len: usize,
     home: Arc<Pool>,
@@ -68,15 +71,16 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        &self.0.bytes[..self.0.len]
     }
 
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[..self.len]
+        let len = self.0.len;
+        &mut self.0.bytes[..len]
     }
 }
 
-impl Drop for Buffer {
+impl Drop for Loan {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         if bytes.len() <= KEPT_LEN_MAX {

@@ -4,13 +4,10 @@
 //! carry-less multiplication takes half to a third of the time of the processor's own CRC
 //! instruction (1.2 kB: 25 ns against 76 ns; 70 kB: 1.2 us against 2.7 us, on an AMD EPYC).
 
-use crc_fast::CrcAlgorithm::Crc32Iscsi;
-
 /// CRC-32C (Castagnoli), which its catalogue calls CRC-32/ISCSI.
 #[inline]
 pub(crate) fn check(bytes: &[u8]) -> u32 {
-    // The result has 32 bits; the type is wide enough for CRC-64.
-    u32::try_from(crc_fast::checksum(Crc32Iscsi, bytes)).unwrap_or(0)
+    crc_fast::crc32_iscsi(bytes)
 }
 
 #[cfg(test)]

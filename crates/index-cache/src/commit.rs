@@ -277,21 +277,21 @@ impl Writer<'_> {
         key: &str,
         token: &[u8],
     ) -> Result<Option<Encoded>> {
-        if let Some(old) = edit.find(key)? {
-            let (kind, content) = (old.head.kind, &old.head.content);
+        if let Some((layer, record)) = edit.find(key)? {
+            let head = layer.head(&record);
+            let (kind, content) = (head.kind(), head.content());
             if kind == Kind::Removed {
                 return Ok(None);
             }
-            let at =
-                if content.len() == 0 { 0 } else { old.head.content_at(old.slot.place.offset()) };
-            let content = Content { at, ..*content };
+            let at = if content.len() == 0 { 0 } else { head.content_at(record.offset()) };
+            let content = Content { at, ..content };
             return Ok(Some(record::append_touch(log, kind, key, token, content)));
         }
         let Some(below) = snapshot::find(self.bases, key)? else { return Ok(None) };
         let (layer, record) = below.origin();
-        let (head, bytes) = (&record.head, content::read(layer, record)?);
-        let described = head.content;
-        Ok(Some(record::append_copy(log, head.kind, key, token, described, layer.view(&bytes))))
+        let (head, bytes) = (layer.head(record), content::read(layer, record)?);
+        let described = head.content();
+        Ok(Some(record::append_copy(log, head.kind(), key, token, described, layer.view(&bytes))))
     }
 
     /// Removes the key, or covers what a base has under it.

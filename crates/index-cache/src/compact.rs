@@ -92,7 +92,7 @@ fn reachable(old: &Layer, damaged: &mut u64) -> Result<Vec<(Box<str>, Slot)>> {
     let mut live: Vec<(Box<str>, Slot)> = Vec::new();
     for record in Walk::new(old, Leaves::OrOlder) {
         match record {
-            Ok(record) => live.extend(key_of(old, &record).map(|key| (key.into(), record.slot))),
+            Ok((slot, record)) => live.extend(key_of(old, &record).map(|key| (key.into(), slot))),
             Err(error) if error.is_corrupt() => *damaged += 1,
             Err(error) => return Err(error),
         }
@@ -139,9 +139,9 @@ impl<'a> Copy<'a> {
     fn append(&mut self, key: &str, slot: Slot) -> Result<Encoded> {
         let record = self.old.record(slot)?;
         let content = content::read(self.old, &record)?;
-        let (head, bytes) = (&record.head, self.old.view(&content));
+        let (head, bytes) = (self.old.head(&record), self.old.view(&content));
         let token = &self.old.view(&record.prefix)[head.token()];
-        let (kind, described) = (head.kind, head.content);
+        let (kind, described) = (head.kind(), head.content());
         Ok(record::append_copy(&mut self.piece, kind, key, token, described, bytes))
     }
 

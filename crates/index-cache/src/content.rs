@@ -8,11 +8,11 @@ use std::ops::Range;
 
 /// Reads directory and payload of `record` and compares all their checks.
 pub(crate) fn read(layer: &Layer, record: &Record) -> Result<Bytes> {
-    let content = &record.head.content;
-    let at = record.head.content_at(record.slot.place.offset());
+    let head = layer.head(record);
+    let (content, at) = (head.content(), head.content_at(record.offset()));
     let len = usize::try_from(content.len()).unwrap_or(usize::MAX);
     let bytes = layer.read(at, len, "content")?;
-    match fault(layer.view(&bytes), content) {
+    match fault(layer.view(&bytes), &content) {
         None => Ok(bytes),
         Some(what) => Err(Error::corrupt(&layer.path, at, what)),
     }

@@ -44,10 +44,10 @@ impl<'a> Edit<'a> {
     }
 
     /// The snapshot's record of `key`, as far as it can be read.
-    pub(crate) fn find(&mut self, key: &str) -> Result<Option<Record>> {
+    pub(crate) fn find(&mut self, key: &str) -> Result<Option<(&'a Layer, Record)>> {
         let hash = self.hash(key);
-        match self.position(hash, key)? {
-            Some((_, Some(record))) => Ok(Some(record)),
+        match (self.old, self.position(hash, key)?) {
+            (Some(old), Some((_, Some(record)))) => Ok(Some((old, record))),
             _ => Ok(None),
         }
     }

@@ -24,7 +24,7 @@ impl<'s> Entries<'s> {
 
     /// The entry of a record, unless it marks a removal or a layer above answers for its key.
     fn entry(&self, record: Record) -> Result<Option<Entry>> {
-        if record.head.kind == Kind::Removed {
+        if self.layers[self.layer].head(&record).kind() == Kind::Removed {
             return Ok(None);
         }
         let entry = Entry::new(Arc::clone(&self.layers[self.layer]), record);
@@ -43,7 +43,8 @@ impl Iterator for Entries<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         while let Some(walk) = &mut self.walk {
             match walk.next() {
-                Some(record) => match record.and_then(|record| self.entry(record)).transpose() {
+                Some(record) => match record.and_then(|(_, record)| self.entry(record)).transpose()
+                {
                     Some(item) => return Some(item),
                     None => continue,
                 },

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::layer::{Bytes, Layer, Record};
-use crate::record::{Directory, Kind, Line};
+use crate::record::{Directory, Head, Kind, Line};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::fmt;
@@ -95,23 +95,27 @@ impl Entry {
     }
 
     /// The freshness token, as stored.
+    #[inline]
     pub fn token(&self) -> &[u8] {
-        &self.layer.view(&self.record.prefix)[self.record.head.token()]
+        self.prefix().get(self.head().token()).unwrap_or_default()
     }
 
     /// Returns true when the entry says that the registry has no such name.
+    #[inline]
     pub fn is_negative(&self) -> bool {
-        self.record.head.kind == Kind::Negative
+        self.head().kind() == Kind::Negative
     }
 
     /// Length of the body in bytes.
+    #[inline]
     pub fn body_len(&self) -> u32 {
-        self.record.head.content.body_len
+        self.head().content().body_len
     }
 
     /// Number of slices.
+    #[inline]
     pub fn slice_count(&self) -> u32 {
-        self.record.head.content.slices
+        self.head().content().slices
     }
 
     /// The body, verified.
@@ -122,7 +126,7 @@ impl Entry {
     /// missing. [`Error::is_io`] when they cannot be read.
     pub fn body(&self) -> Result<&[u8]> {
         let held = once(&self.parts().body, || {
-            let content = &self.record.head.content;
+            let content = self.head().content();
             self.proved(self.payload_at(), content.body_len, content.body_check, "body")
         });
         Ok(self.view(held?))
@@ -159,7 +163,7 @@ impl Entry {
 
     fn directory(&self) -> Result<Directory<'_>> {
         let held = once(&self.parts().directory, || {
-            let content = &self.record.head.content;
+            let content = self.head().content();
             let (len, check) = (content.directory_len, content.directory_check);
             self.proved(self.content_at(), len, check, "directory")
         });
@@ -199,26 +203,32 @@ impl Entry {
     /// The whole payload, not verified: each slice in it has its own check.
     fn payload(&self) -> Result<&[u8]> {
         let held = once(&self.parts().payload, || {
-            self.held(self.payload_at(), self.record.head.content.payload_len, "payload")
+            self.held(self.payload_at(), self.head().content().payload_len, "payload")
         });
         Ok(self.view(held?))
     }
 
     fn content_at(&self) -> u64 {
-        self.record.head.content_at(self.record.slot.place.offset())
+        self.head().content_at(self.record.offset())
     }
 
     fn payload_at(&self) -> u64 {
-        self.content_at().saturating_add(self.record.head.content.directory_len.into())
+        self.content_at().saturating_add(self.head().content().directory_len.into())
     }
 
+    #[inline]
     fn prefix(&self) -> &[u8] {
         self.layer.view(&self.record.prefix)
     }
 
+    #[inline]
+    fn head(&self) -> Head<'_> {
+        self.layer.head(&self.record)
+    }
+
     /// Where in the prefix a range of the file is, if it was read with it.
     fn in_prefix(&self, at: u64, len: u32) -> Option<Range<usize>> {
-        let from = usize::try_from(at.checked_sub(self.record.slot.place.offset())?).ok()?;
+        let from = usize::try_from(at.checked_sub(self.record.offset())?).ok()?;
         let range = from..from.checked_add(to_usize(len))?;
         (range.end <= self.prefix().len()).then_some(range)
     }

@@ -10,7 +10,9 @@ use std::hash::{BuildHasher, RandomState};
 /// The upper half of the key's SipHash-1-3.
 #[inline]
 pub(crate) fn hash(hash_key: &[u8; 16], key: &str) -> u32 {
-    let wide = SipHasher13::new_with_key(hash_key).hash(key.as_bytes());
+    let half =
+        |from: usize| hash_key[from..].first_chunk().map_or(0, |half| u64::from_le_bytes(*half));
+    let wide = SipHasher13::new_with_keys(half(0), half(8)).hash(key.as_bytes());
     u32::try_from(wide >> 32).unwrap_or(0)
 }
 

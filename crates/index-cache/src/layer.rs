@@ -72,19 +72,31 @@ pub enum Status {
 }
 
 /// A record whose head, key and token passed their check.
+///
+/// Three words, because a lookup moves it through several results: a struct of decoded fields costs
+/// more to move than to look up.
 #[derive(Debug)]
 pub(crate) struct Record {
-    pub(crate) slot: Slot,
-    pub(crate) head: Head,
     /// The record's first bytes, at least up to the end of the token.
     pub(crate) prefix: Bytes,
 }
 
+impl Record {
+    /// Its first byte in the file.
+    #[inline]
+    pub(crate) fn offset(&self) -> u64 {
+        self.prefix.from
+    }
+}
+
 /// Bytes of the file.
 #[derive(Debug)]
-pub(crate) enum Bytes {
-    Copied(Buffer),
-    Mapped { from: usize, len: usize },
+pub(crate) struct Bytes {
+    /// Offset of the first one.
+    from: u64,
+    len: usize,
+    /// None: they are in the map.
+    copy: Option<Buffer>,
 }
 
 impl Layer {
@@ -163,6 +175,7 @@ impl Layer {
     }
 
     /// The key's hash under this file's key.
+    #[inline]
     pub(crate) fn hash(&self, key: &str) -> u32 {
         hash(&self.header.hash_key, key)
     }
@@ -184,14 +197,20 @@ impl Layer {
         let offset = slot.place.offset();
         let mut prefix = self.prefix(slot.place)?;
         let corrupt = || Error::corrupt(&self.path, offset, "record head");
-        let head = Head::decode(self.view(&prefix)).ok_or_else(corrupt)?;
-        if self.view(&prefix).len() < head.named_len() {
-            prefix = self.read(offset, head.named_len(), "record head")?;
+        let named_len = Head::decode(self.view(&prefix)).ok_or_else(corrupt)?.named_len();
+        if prefix.len < named_len {
+            prefix = self.read(offset, named_len, "record head")?;
         }
-        if crate::check::check(&self.view(&prefix)[..head.named_len()]) != slot.check {
-            return Err(corrupt());
+        match self.view(&prefix).get(..named_len) {
+            Some(named) if crate::check::check(named) == slot.check => Ok(Record { prefix }),
+            _ => Err(corrupt()),
         }
-        Ok(Record { slot, head, prefix })
+    }
+
+    /// The head of a record of this layer.
+    #[inline]
+    pub(crate) fn head<'a>(&'a self, record: &'a Record) -> Head<'a> {
+        Head::known(self.view(&record.prefix))
     }
 
     #[inline]
@@ -208,12 +227,16 @@ impl Layer {
         if len < HEAD_LEN {
             return Err(Error::corrupt(&self.path, offset, "record head"));
         }
+        if self.mode == ReadMode::Mapped {
+            // It ends inside the snapshot: see `left`.
+            return Ok(Bytes { from: offset, len, copy: None });
+        }
         self.read(offset, len, "record head")
     }
 
     #[inline]
     pub(crate) fn key_bytes<'a>(&'a self, record: &'a Record) -> &'a [u8] {
-        &self.view(&record.prefix)[record.head.key()]
+        self.view(&record.prefix).get(self.head(record).key()).unwrap_or_default()
     }
 
     /// Reads `len` bytes at `offset`; they must lie inside the snapshot.
@@ -221,20 +244,18 @@ impl Layer {
     pub(crate) fn read(&self, offset: u64, len: usize, what: &'static str) -> Result<Bytes> {
         self.check_range(offset, len, what)?;
         if self.is_mapped(len) {
-            let from = usize::try_from(offset).unwrap_or(usize::MAX);
-            return Ok(Bytes::Mapped { from, len });
+            return Ok(Bytes { from: offset, len, copy: None });
         }
         let mut buffer = self.pool.take(len);
         self.fill(buffer.bytes_mut(), offset)?;
-        Ok(Bytes::Copied(buffer))
+        Ok(Bytes { from: offset, len, copy: Some(buffer) })
     }
 
     /// Reads a range that the caller is given to keep.
     pub(crate) fn read_slice(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         self.check_range(offset, len, "slice")?;
         if self.is_mapped(len) {
-            let from = usize::try_from(offset).unwrap_or(usize::MAX);
-            return Ok(Cow::Borrowed(self.mapped(from, len)));
+            return Ok(Cow::Borrowed(self.mapped(offset, len)));
         }
         let mut bytes = vec![0; len];
         self.fill(&mut bytes, offset)?;
@@ -265,16 +286,17 @@ impl Layer {
 
     #[inline]
     pub(crate) fn view<'a>(&'a self, bytes: &'a Bytes) -> &'a [u8] {
-        match bytes {
-            Bytes::Copied(buffer) => buffer.bytes(),
-            Bytes::Mapped { from, len } => self.mapped(*from, *len),
+        match &bytes.copy {
+            Some(buffer) => buffer.bytes(),
+            None => self.mapped(bytes.from, bytes.len),
         }
     }
 
-    /// A range that [`Layer::read`] has found to be inside the snapshot.
+    /// A range that was found to be inside the snapshot.
     #[inline]
-    pub(crate) fn mapped(&self, from: usize, len: usize) -> &[u8] {
+    fn mapped(&self, offset: u64, len: usize) -> &[u8] {
         let map = self.map.as_ref().map(Map::bytes).unwrap_or_default();
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
         map.get(from..from.saturating_add(len)).unwrap_or_default()
     }
 

@@ -36,13 +36,21 @@ fn probe_start(hash: u32) -> usize {
 /// The slots of `leaf` that hold `hash`, in probe order.
 #[inline]
 pub(crate) fn candidates(leaf: &Page, hash: u32) -> impl Iterator<Item = Slot> {
-    let start = probe_start(hash);
-    let slots = &leaf[at::LEAF_SLOTS.offset..at::LEAF_SLOTS.end()];
-    (start..SLOTS)
-        .chain(0..start)
-        .map(|index| Slot::decode(&slots[index * SLOT_LEN..(index + 1) * SLOT_LEN]))
-        .map_while(|slot| slot)
-        .filter(move |slot| slot.hash == hash)
+    let (slots, _) = at::LEAF_SLOTS.of(leaf).as_chunks::<SLOT_LEN>();
+    let mut index = probe_start(hash);
+    let mut left = slots.len();
+    // A loop and not a chain of iterators: this is what a lookup does most.
+    std::iter::from_fn(move || {
+        while left > 0 {
+            let slot = Slot::decode(slots.get(index)?)?;
+            left -= 1;
+            index = if index + 1 == slots.len() { 0 } else { index + 1 };
+            if slot.hash == hash {
+                return Some(slot);
+            }
+        }
+        None
+    })
 }
 
 /// All slots of `leaf`, in page order.

@@ -108,10 +108,11 @@ fn range(slot: &Slot, extent: Extent) -> Range {
 fn elsewhere(layer: &Layer, slots: &[Slot], extent: Extent) -> Vec<Range> {
     let content = |slot: &Slot| {
         let record = layer.record(*slot).ok()?;
-        let from = record.head.content_at(slot.place.offset());
+        let head = layer.head(&record);
+        let from = head.content_at(slot.place.offset());
         let len = match extent {
-            Extent::Front => record.head.content.directory_len.into(),
-            Extent::Whole => record.head.content.len(),
+            Extent::Front => head.content().directory_len.into(),
+            Extent::Whole => head.content().len(),
         };
         Some((from, from.saturating_add(len)))
     };

@@ -45,13 +45,12 @@ impl Kind {
     }
 }
 
-/// A decoded record head.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
-    pub(crate) kind: Kind,
-    pub(crate) key_len: u16,
-    pub(crate) token_len: u16,
-    pub(crate) content: Content,
+/// A record head that some writer of this version may have written.
+///
+/// A view: most entries are asked for one or two of its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head<'a> {
+    bytes: &'a [u8; HEAD_LEN],
 }
 
 /// The part of a head that describes the content.
@@ -75,69 +74,80 @@ impl Content {
     }
 }
 
-impl Head {
+impl<'a> Head<'a> {
     /// Decodes a head; none when a field has a value that no writer of this version writes.
     #[inline]
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.get(..HEAD_LEN)?;
-        if at::RECORD_MAGIC.of(bytes) != MAGIC || at::CODEC.u8(bytes) != 0 {
-            return None;
-        }
-        let content = Content {
-            slices: at::SLICES.u32(bytes),
-            directory_len: at::DIRECTORY_LEN.u32(bytes),
-            directory_check: at::DIRECTORY_CHECK.u32(bytes),
-            body_len: at::BODY_LEN.u32(bytes),
-            body_check: at::BODY_CHECK.u32(bytes),
-            payload_len: at::PAYLOAD_LEN.u32(bytes),
-            at: at::CONTENT_AT.u64(bytes),
-        };
-        let key_len = at::KEY_LEN.u16(bytes);
-        let token_len = at::TOKEN_LEN.u16(bytes);
-        let kind = Kind::decode(at::KIND.u8(bytes))?;
-        (content.body_len <= content.payload_len).then_some(Self {
-            kind,
-            key_len,
-            token_len,
-            content,
-        })
+    pub(crate) fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let bytes = bytes.first_chunk::<HEAD_LEN>()?;
+        let is_known = at::RECORD_MAGIC.of(bytes) == MAGIC
+            && at::CODEC.u8(bytes) == 0
+            && Kind::decode(at::KIND.u8(bytes)).is_some()
+            && at::BODY_LEN.u32(bytes) <= at::PAYLOAD_LEN.u32(bytes);
+        is_known.then_some(Self { bytes })
     }
 
-    fn encode(&self, bytes: &mut [u8]) {
-        at::RECORD_MAGIC.put(bytes, &MAGIC);
-        at::KIND.put(bytes, &[self.kind as u8]);
-        at::KEY_LEN.put(bytes, &self.key_len.to_le_bytes());
-        at::TOKEN_LEN.put(bytes, &self.token_len.to_le_bytes());
-        at::SLICES.put(bytes, &self.content.slices.to_le_bytes());
-        at::DIRECTORY_LEN.put(bytes, &self.content.directory_len.to_le_bytes());
-        at::DIRECTORY_CHECK.put(bytes, &self.content.directory_check.to_le_bytes());
-        at::BODY_LEN.put(bytes, &self.content.body_len.to_le_bytes());
-        at::BODY_CHECK.put(bytes, &self.content.body_check.to_le_bytes());
-        at::PAYLOAD_LEN.put(bytes, &self.content.payload_len.to_le_bytes());
-        at::CONTENT_AT.put(bytes, &self.content.at.to_le_bytes());
+    /// The head at the start of `bytes` in which [`Head::decode`] has found one before.
+    #[inline]
+    pub(crate) fn known(bytes: &'a [u8]) -> Self {
+        Self { bytes: bytes.first_chunk().unwrap_or(&[0; HEAD_LEN]) }
+    }
+
+    fn encode(kind: Kind, key_len: u16, token_len: u16, content: &Content) -> [u8; HEAD_LEN] {
+        let mut bytes = [0; HEAD_LEN];
+        at::RECORD_MAGIC.put(&mut bytes, &MAGIC);
+        at::KIND.put(&mut bytes, &[kind as u8]);
+        at::KEY_LEN.put(&mut bytes, &key_len.to_le_bytes());
+        at::TOKEN_LEN.put(&mut bytes, &token_len.to_le_bytes());
+        at::SLICES.put(&mut bytes, &content.slices.to_le_bytes());
+        at::DIRECTORY_LEN.put(&mut bytes, &content.directory_len.to_le_bytes());
+        at::DIRECTORY_CHECK.put(&mut bytes, &content.directory_check.to_le_bytes());
+        at::BODY_LEN.put(&mut bytes, &content.body_len.to_le_bytes());
+        at::BODY_CHECK.put(&mut bytes, &content.body_check.to_le_bytes());
+        at::PAYLOAD_LEN.put(&mut bytes, &content.payload_len.to_le_bytes());
+        at::CONTENT_AT.put(&mut bytes, &content.at.to_le_bytes());
+        bytes
+    }
+
+    #[inline]
+    pub(crate) fn kind(self) -> Kind {
+        // `decode` has seen that it is one of the three.
+        Kind::decode(at::KIND.u8(self.bytes)).unwrap_or(Kind::Removed)
+    }
+
+    #[inline]
+    pub(crate) fn content(self) -> Content {
+        Content {
+            slices: at::SLICES.u32(self.bytes),
+            directory_len: at::DIRECTORY_LEN.u32(self.bytes),
+            directory_check: at::DIRECTORY_CHECK.u32(self.bytes),
+            body_len: at::BODY_LEN.u32(self.bytes),
+            body_check: at::BODY_CHECK.u32(self.bytes),
+            payload_len: at::PAYLOAD_LEN.u32(self.bytes),
+            at: at::CONTENT_AT.u64(self.bytes),
+        }
     }
 
     /// Bytes that the slot's check covers: head, key and token.
     #[inline]
-    pub(crate) fn named_len(&self) -> usize {
-        HEAD_LEN + usize::from(self.key_len) + usize::from(self.token_len)
+    pub(crate) fn named_len(self) -> usize {
+        self.key().end + usize::from(at::TOKEN_LEN.u16(self.bytes))
     }
 
     /// Where the key is, from the record's first byte.
     #[inline]
-    pub(crate) fn key(&self) -> std::ops::Range<usize> {
-        HEAD_LEN..HEAD_LEN + usize::from(self.key_len)
+    pub(crate) fn key(self) -> std::ops::Range<usize> {
+        HEAD_LEN..HEAD_LEN + usize::from(at::KEY_LEN.u16(self.bytes))
     }
 
     /// Where the token is, from the record's first byte.
     #[inline]
-    pub(crate) fn token(&self) -> std::ops::Range<usize> {
+    pub(crate) fn token(self) -> std::ops::Range<usize> {
         self.key().end..self.named_len()
     }
 
     /// Where the content starts in the file, for a record at `offset`.
-    pub(crate) fn content_at(&self, offset: u64) -> u64 {
-        match self.content.at {
+    pub(crate) fn content_at(self, offset: u64) -> u64 {
+        match at::CONTENT_AT.u64(self.bytes) {
             0 => offset.saturating_add(wide(self.named_len())),
             elsewhere => elsewhere,
         }
@@ -215,8 +225,9 @@ pub(crate) fn retoken(log: &mut Vec<u8>, at: usize, token: &[u8]) -> Option<Enco
     let head = Head::decode(log.get(at..)?)?;
     let key = String::from_utf8(log.get(at..)?.get(head.key())?.to_vec()).ok()?;
     let from = at + head.named_len();
-    let content = log.get(from..from + usize::try_from(head.content.len()).ok()?)?.to_vec();
-    Some(append_copy(log, head.kind, &key, token, head.content, &content))
+    let (kind, described) = (head.kind(), head.content());
+    let content = log.get(from..from + usize::try_from(described.len()).ok()?)?.to_vec();
+    Some(append_copy(log, kind, &key, token, described, &content))
 }
 
 fn append(
@@ -231,15 +242,13 @@ fn append(
     let at = log.len();
     let elsewhere = content.at != 0;
     let (directory_len, content_len) = (u64::from(content.directory_len), content.len());
-    let head = Head { kind, key_len: short(key.len()), token_len: short(token.len()), content };
-    log.resize(at + HEAD_LEN, 0);
-    head.encode(&mut log[at..]);
+    log.extend_from_slice(&Head::encode(kind, short(key.len()), short(token.len()), &content));
     log.extend_from_slice(key.as_bytes());
     log.extend_from_slice(token);
     let check = crate::check::check(&log[at..]);
     parts.into_iter().for_each(|part| log.extend_from_slice(part.as_ref()));
     pad(log);
-    let named = wide(head.named_len());
+    let named = wide(HEAD_LEN + key.len() + token.len());
     let front = if elsewhere { named } else { named + directory_len };
     Encoded { at, front, span: named + content_len, check, elsewhere }
 }

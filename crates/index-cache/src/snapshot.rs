@@ -90,7 +90,7 @@ impl Snapshot {
     pub fn contains(&self, key: &str) -> Result<bool> {
         for layer in &self.inner.ready {
             match layer.find(key)? {
-                Found::Record(record) => return Ok(record.head.kind != Kind::Removed),
+                Found::Record(record) => return Ok(layer.head(&record).kind() != Kind::Removed),
                 Found::Damaged => return Ok(false),
                 Found::Nothing => {}
             }
@@ -134,7 +134,9 @@ impl Snapshot {
 pub(crate) fn find(layers: &[Arc<Layer>], key: &str) -> Result<Option<Entry>> {
     for layer in layers {
         match layer.find(key)? {
-            Found::Record(record) if record.head.kind == Kind::Removed => return Ok(None),
+            Found::Record(record) if layer.head(&record).kind() == Kind::Removed => {
+                return Ok(None);
+            }
             Found::Record(record) => return Ok(Some(Entry::new(Arc::clone(layer), record))),
             Found::Damaged => return Ok(None),
             Found::Nothing => {}

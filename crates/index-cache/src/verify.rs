@@ -58,7 +58,7 @@ impl Verified {
         self.headers(layer)?;
         for record in Walk::new(layer, Leaves::Current) {
             match record {
-                Ok(record) => self.entry(layer, &record)?,
+                Ok((_, record)) => self.entry(layer, &record)?,
                 Err(error) => self.fault(layer, error, None)?,
             }
             report(observer, self.entries, layer.header.entries)?;
@@ -80,7 +80,8 @@ impl Verified {
         match content::read(layer, record) {
             Ok(bytes) => {
                 self.entries += 1;
-                self.bytes += crate::put::wide(record.head.named_len() + layer.view(&bytes).len());
+                self.bytes +=
+                    crate::put::wide(layer.head(record).named_len() + layer.view(&bytes).len());
                 Ok(())
             }
             Err(error) => {

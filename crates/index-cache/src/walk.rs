@@ -66,8 +66,8 @@ impl<'l> Walk<'l> {
             return Err(self.corrupt(slot));
         }
         let record = self.layer.record(slot)?;
-        if !self.is_found_by_its_key(&record)
-            || !spend(&mut self.contents_left, record.head.content.len())
+        if !self.is_found_by_its_key(&record, slot.hash)
+            || !spend(&mut self.contents_left, self.layer.head(&record).content().len())
         {
             return Err(self.corrupt(slot));
         }
@@ -79,9 +79,9 @@ impl<'l> Walk<'l> {
         self.slots = Vec::new().into_iter();
     }
 
-    fn is_found_by_its_key(&self, record: &Record) -> bool {
+    fn is_found_by_its_key(&self, record: &Record, hash: u32) -> bool {
         let key = str::from_utf8(self.layer.key_bytes(record));
-        key.is_ok_and(|key| self.layer.hash(key) == record.slot.hash)
+        key.is_ok_and(|key| self.layer.hash(key) == hash)
     }
 
     fn corrupt(&self, slot: Slot) -> Error {
@@ -98,12 +98,13 @@ fn spend(left: &mut u64, bytes: u64) -> bool {
 
 impl Iterator for Walk<'_> {
     /// Damage is an item; the walk goes on behind it.
-    type Item = Result<Record>;
+    type Item = Result<(Slot, Record)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(slot) = self.slots.next() {
-                return Some(self.record(slot, self.next_leaf.saturating_sub(1)));
+                let record = self.record(slot, self.next_leaf.saturating_sub(1));
+                return Some(record.map(|record| (slot, record)));
             }
             if self.next_leaf >= self.layer.header.leaves {
                 return None;
