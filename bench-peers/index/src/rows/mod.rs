@@ -1,6 +1,7 @@
 //! The rows of the table: each a comparison of all stores on one piece of work.
 
 mod cold;
+mod floor;
 mod opening;
 mod reading;
 mod size;
@@ -71,7 +72,7 @@ pub fn fill_all(work: &Workdir, crates: &[Crate]) -> Outcome<Vec<Filled>> {
 
 pub fn fill_one(store: Box<dyn Store>, work: &Workdir, crates: &[Crate]) -> Outcome<Filled> {
     let folder = work.fresh(store.name())?;
-    store.fill(&folder, crates)?;
+    store.import(&folder, crates)?;
     Ok(Filled { store, folder })
 }
 

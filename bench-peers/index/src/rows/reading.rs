@@ -1,11 +1,15 @@
 //! What every resolution does: open, look up a lockfile's names, close; the page cache is warm.
 
+use super::floor::{self, KnownPlaces};
 use super::{Bench, touch};
 use crate::data::Crate;
 use crate::process;
 use crate::stores::{FILES, MAPPED, Outcome, PREAD, Reader};
 use bench_util::{Comparison, Goal, Metric, Paired};
+use std::ops::Range;
 
+/// What is looked up, and where it is in the crate's file.
+type What = (Lookup, fn(&Crate) -> Range<usize>);
 type Lookup = fn(&mut dyn Reader, &Crate) -> Outcome<()>;
 
 fn read_whole(reader: &mut dyn Reader, one: &Crate) -> Outcome<()> {
@@ -18,7 +22,7 @@ fn read_version(reader: &mut dyn Reader, one: &Crate) -> Outcome<()> {
 
 pub fn whole(bench: &mut Bench<'_>) -> Outcome<()> {
     let name = format!("warm: open, {} documents whole, close", bench.data.wanted.len());
-    let comparison = compare(bench, &name, read_whole, 0.38)?;
+    let comparison = compare(bench, &name, (read_whole, floor::whole), 0.38)?;
     bench.report.add(comparison);
     Ok(())
 }
@@ -26,15 +30,17 @@ pub fn whole(bench: &mut Bench<'_>) -> Outcome<()> {
 pub fn one_version(bench: &mut Bench<'_>) -> Outcome<()> {
     let count = bench.data.wanted.len();
     let name = format!("warm: open, one version of each of {count}, close");
-    let comparison = compare(bench, &name, read_version, 0.10)?;
+    let comparison = compare(bench, &name, (read_version, floor::newest), 0.10)?;
     let note = "A store without a row per version reads the whole and parses it as cargo does.";
     bench.report.add(comparison.note(note));
     Ok(())
 }
 
 /// Wall and CPU time: on a busy machine wall time says little.
-fn compare(bench: &Bench<'_>, name: &str, lookup: Lookup, goal: f64) -> Outcome<Comparison> {
-    let (warm, wanted) = (bench.warm()?, bench.data.wanted());
+fn compare(bench: &Bench<'_>, name: &str, what: What, goal: f64) -> Outcome<Comparison> {
+    let (warm, wanted, (lookup, part)) = (bench.warm()?, bench.data.wanted(), what);
+    let folder = warm.work.fresh("floor")?;
+    let alone = KnownPlaces::of(&folder, &bench.data.crates, &bench.data.wanted, part)?;
     let mut paired = Paired::new(name).settings(bench.settings);
     for one in &warm.filled {
         let case = |meter: &mut bench_util::Meter<'_, '_>| {
@@ -51,7 +57,9 @@ fn compare(bench: &Bench<'_>, name: &str, lookup: Lookup, goal: f64) -> Outcome<
             name => paired.case_metered(name, case),
         };
     }
-    Ok(paired.run()?.note(format!("On {}.", warm.work.filesystem())))
+    let case = |meter: &mut bench_util::Meter<'_, '_>| meter.measure(|| alone.read());
+    let comparison = paired.case_metered(KnownPlaces::NAME, case).run()?;
+    Ok(comparison.note(format!("On {}.", warm.work.filesystem())))
 }
 
 /// The same in a process of its own, from `exec` to exit.

@@ -8,7 +8,7 @@ mod redb;
 mod sled;
 mod sqlite;
 
-pub use ours::{Ours, open as open_ours};
+pub use ours::{BATCH_BYTES, Ours, open as open_ours};
 
 use crate::data::Crate;
 use bench_util::CaseError;
@@ -29,6 +29,11 @@ pub trait Store {
     /// First population: everything from empty, without waiting for the medium where the store
     /// lets one choose.
     fn fill(&self, folder: &Path, crates: &[Crate]) -> Outcome<()>;
+
+    /// Everything from empty, when all of it is at hand: what the rows about reading start from.
+    fn import(&self, folder: &Path, crates: &[Crate]) -> Outcome<()> {
+        self.fill(folder, crates)
+    }
 
     /// Opens for reading, as a new process would.
     fn open(&self, folder: &Path) -> Outcome<Box<dyn Reader>>;

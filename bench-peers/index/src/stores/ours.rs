@@ -8,8 +8,10 @@ use index_cache::{
 };
 use std::path::Path;
 
-/// A population is committed whenever this much of it waits in memory.
-const BATCH_BYTES: usize = 16 << 20;
+/// What the network brings is committed whenever this much of it waits in memory.
+pub const BATCH_BYTES: usize = 2 << 20;
+/// The same for an import of documents that are all there.
+const IMPORT_BYTES: usize = 16 << 20;
 
 /// By read mode.
 #[derive(Clone, Copy)]
@@ -45,17 +47,12 @@ impl Store for Ours {
         }
     }
 
-    /// In batches, as the network would bring it: one buffer serves them all.
     fn fill(&self, folder: &Path, crates: &[Crate]) -> Outcome<()> {
-        let cache = open(folder, *self)?;
-        let mut batch = cache.batch();
-        for one in crates {
-            put(&mut batch, one)?;
-            if batch.bytes() >= BATCH_BYTES {
-                written(&batch.commit(Durability::Fast)?)?;
-            }
-        }
-        written(&batch.commit(Durability::Fast)?)
+        self.fill_by(BATCH_BYTES, folder, crates)
+    }
+
+    fn import(&self, folder: &Path, crates: &[Crate]) -> Outcome<()> {
+        self.fill_by(IMPORT_BYTES, folder, crates)
     }
 
     fn open(&self, folder: &Path) -> Outcome<Box<dyn Reader>> {
@@ -72,6 +69,21 @@ impl Store for Ours {
         crates.iter().try_for_each(|one| put(&mut batch, one))?;
         let durability = if durable { Durability::Durable } else { Durability::Fast };
         written(&batch.commit(durability)?)
+    }
+}
+
+impl Ours {
+    /// One buffer serves all batches.
+    fn fill_by(self, batch_bytes: usize, folder: &Path, crates: &[Crate]) -> Outcome<()> {
+        let cache = open(folder, self)?;
+        let mut batch = cache.batch();
+        for one in crates {
+            put(&mut batch, one)?;
+            if batch.bytes() >= batch_bytes {
+                written(&batch.commit(Durability::Fast)?)?;
+            }
+        }
+        written(&batch.commit(Durability::Fast)?)
     }
 }
 
