@@ -1,9 +1,9 @@
 //! The three calls that cargo's registry index makes to its cache, over this store.
 
-use crate::batch::Durability;
+use crate::batch::{Batch, Durability};
 use crate::cache::IndexCache;
 use crate::cargo_layout::Document;
-use crate::commit::WriteSkipped;
+use crate::commit::{Committed, WriteSkipped};
 use crate::error::Result;
 use crate::put::Put;
 use std::collections::BTreeMap;
@@ -66,8 +66,7 @@ impl CargoBlobs {
         if let Some(waiting) = self.pending().blobs.get(key) {
             return waiting.clone();
         }
-        let entry = self.cache.get(key).ok().flatten()?;
-        if entry.is_negative() { None } else { entry.body().ok().map(<[u8]>::to_vec) }
+        self.stored(key)
     }
 
     /// Stores a blob. When enough of them wait they are committed, as by [`flush`](Self::flush).
@@ -90,10 +89,14 @@ impl CargoBlobs {
 
     /// Commits what waits, without a sync. Gives the reason when the place cannot be written.
     ///
+    /// Nothing is written, not even an empty file, when nothing waits or when all that waits is
+    /// there already: behind a server without entity tags, cargo stores every answer again. A file
+    /// of which more than half, and at least 4 MiB, is no longer reachable is compacted.
+    ///
     /// # Errors
     ///
-    /// Those of [`Batch::put`](crate::Batch::put) and [`Batch::commit`](crate::Batch::commit);
-    /// the blobs wait on.
+    /// Those of [`Batch::put`](crate::Batch::put) and [`Batch::commit`](crate::Batch::commit): the
+    /// blobs wait on. Those of [`IndexCache::compact`]: the blobs are stored.
     pub fn flush(&self) -> Result<Option<WriteSkipped>> {
         self.commit(&mut self.pending())
     }
@@ -106,23 +109,48 @@ impl CargoBlobs {
     }
 
     fn commit(&self, pending: &mut Pending) -> Result<Option<WriteSkipped>> {
+        if pending.blobs.is_empty() {
+            return Ok(None);
+        }
         let mut batch = self.cache.batch();
-        for (key, value) in &pending.blobs {
-            match value {
-                Some(blob) => match Document::parse(blob) {
-                    Some(document) => batch.put(key, &document.as_put())?,
-                    None => batch.put(key, &Put::new().body(blob))?,
-                },
-                None => batch.remove(key)?,
+        // What other processes have stored meanwhile counts too.
+        self.cache.refresh()?;
+        for (key, blob) in &pending.blobs {
+            if self.stored(key) != *blob {
+                fill(&mut batch, key, blob.as_deref())?;
             }
+        }
+        if batch.is_empty() {
+            *pending = Pending::default();
+            return Ok(None);
         }
         let committed = batch.commit(Durability::Fast)?;
         *pending = Pending::default();
-        Ok(committed.skipped())
+        match committed {
+            Committed::Skipped(reason) => Ok(Some(reason)),
+            Committed::Written(written) if written.wants_compaction() => {
+                // Where it is skipped, the next commit asks again.
+                self.cache.compact().map(|_| None)
+            }
+            Committed::Written(_) => Ok(None),
+        }
+    }
+
+    fn stored(&self, key: &str) -> Option<Vec<u8>> {
+        let entry = self.cache.get(key).ok().flatten()?;
+        if entry.is_negative() { None } else { entry.body().ok().map(<[u8]>::to_vec) }
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
         // A panic while it is locked leaves at worst a blob that waits twice.
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn fill(batch: &mut Batch<'_>, key: &str, blob: Option<&[u8]>) -> Result<()> {
+    let Some(blob) = blob else { return batch.remove(key) };
+    match Document::parse(blob) {
+        Some(document) => batch.put(key, &document.as_put()),
+        None => batch.put(key, &Put::new().body(blob)),
     }
 }

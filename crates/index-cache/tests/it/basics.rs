@@ -1,6 +1,8 @@
 //! Storing, finding, replacing, removing.
 
-use index_cache::{Committed, Durability, IndexCache, Options, Put, Status, WriteSkipped};
+use index_cache::{
+    Committed, Durability, IndexCache, Options, Put, Status, WriteSkipped, schema_of,
+};
 use std::fs;
 use tempfile::TempDir;
 
@@ -199,4 +201,28 @@ fn a_batch_that_was_dropped_leaves_no_file() {
     batch.put("serde", &Put::new()).unwrap();
     drop(batch);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_schema_tag_of_a_file_can_be_read_without_knowing_it() {
+    let folder = folder();
+    let path = folder.path().join("tagged.ixc");
+    let missing = schema_of(&path).unwrap_err();
+    assert!(missing.is_io() && missing.io_kind() == Some(std::io::ErrorKind::NotFound));
+    let tag = *b"a tag of exactly 32 bytes, no c.";
+    let cache = IndexCache::open(&path, Options::new().schema(tag)).unwrap();
+    let mut batch = cache.batch();
+    batch.put("serde", &Put::new().body(b"document")).unwrap();
+    assert!(batch.commit(Durability::Fast).unwrap().skipped().is_none());
+    assert_eq!(schema_of(&path).unwrap(), Some(tag));
+    let cache = IndexCache::open(&path, Options::new().schema(schema_of(&path).unwrap().unwrap()));
+    assert!(cache.unwrap().get("serde").unwrap().is_some());
+    // Foreign, damaged in both headers, empty.
+    let mut damaged = fs::read(&path).unwrap();
+    damaged[1000] ^= 1;
+    damaged[5000] ^= 1;
+    for bytes in [&[b'x'; 9000][..], &damaged, b""] {
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(schema_of(&path).unwrap(), None);
+    }
 }

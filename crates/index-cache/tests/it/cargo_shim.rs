@@ -2,6 +2,7 @@
 //! called as cargo's registry index calls it.
 
 use crate::basics::folder;
+use index_cache::FILE_NAME;
 use shim::CacheManager;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -116,6 +117,39 @@ fn runs_of_cargo_store_find_and_invalidate_through_the_shim() {
     assert!(context.0.borrow().is_empty(), "nothing to warn about");
     let files = std::fs::read_dir(folder.path().join(".cache")).unwrap().count();
     assert_eq!(files, 2, "one file and its lock");
+}
+
+#[test]
+fn a_run_that_stores_nothing_makes_no_file() {
+    let folder = folder();
+    let root = cargo::Filesystem(folder.path().join(".cache"));
+    let context = cargo::GlobalContext::default();
+    drop(CacheManager::new(root.clone(), &context));
+    let manager = CacheManager::new(root.clone(), &context);
+    assert_eq!(parse(&manager, "gone", |_| Load::NotFound), None);
+    drop(manager);
+    assert!(!root.0.exists(), "cargo opens the caches of registries that it does not use");
+}
+
+#[test]
+fn answers_that_are_stored_again_do_not_let_the_file_grow() {
+    let folder = folder();
+    let root = cargo::Filesystem(folder.path().join(".cache"));
+    let context = cargo::GlobalContext::default();
+    let stored = |version: &str| {
+        let manager = CacheManager::new(root.clone(), &context);
+        for name in ["serde", "syn"] {
+            manager.put(name, &[document(name, version), vec![b'x'; 2 << 20]].concat());
+        }
+        drop(manager);
+        std::fs::metadata(root.0.join(FILE_NAME)).unwrap().len()
+    };
+    let first = stored("1.0.0");
+    assert_eq!(stored("1.0.0"), first, "the same answer");
+    let sizes: Vec<_> = (1..12).map(|run| stored(&format!("1.0.{run}"))).collect();
+    assert!(sizes.iter().all(|size| *size < 4 * first), "{sizes:?}");
+    assert!(sizes.windows(2).any(|pair| pair[1] < pair[0]), "never compacted: {sizes:?}");
+    assert!(context.0.borrow().is_empty());
 }
 
 #[test]
