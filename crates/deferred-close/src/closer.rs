@@ -26,7 +26,8 @@ const PENDING_SHARE: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Threads {
-    /// Four at first, then as many as make closing faster, measured all the time.
+    /// One per core at first, two at least and four at most; then as many as make closing faster,
+    /// measured all the time.
     Auto {
         /// Never more than this; 0 means [`Inline`](Self::Inline), more than 256 means 256.
         max: usize,
@@ -116,7 +117,7 @@ impl Builder {
     /// Makes the closer. No thread is started before a handle is deferred.
     pub fn build(self) -> Closer {
         let elastic = match self.threads {
-            Threads::Auto { max } => Elastic::new(max.min(THREADS_LIMIT)),
+            Threads::Auto { max } => Elastic::new(cores(), max.min(THREADS_LIMIT)),
             Threads::Fixed(threads) => Elastic::fixed(threads.min(THREADS_LIMIT)),
             Threads::Inline => Elastic::fixed(0),
         };
@@ -129,6 +130,10 @@ impl Builder {
             defer_executables: self.defer_executables,
         }
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 impl fmt::Debug for Builder {

@@ -157,6 +157,9 @@ impl Pool {
             return Err(offer);
         }
         let Offer { owner, path, group, task } = offer;
+        if state.ledger.len() == 0 {
+            state.crew.elastic.resumed(Instant::now());
+        }
         let handle = state.ledger.open(owner, Arc::clone(&path));
         state.queue.push_back(Job { handle, path, group, task });
         let hire = state.pushed();
@@ -272,8 +275,8 @@ impl Pool {
         let mut state = self.lock();
         state.stats.deferred += 1;
         let last = state.ledger.settle(handle, errors);
-        let backlog = state.queue.len();
-        state.crew.elastic.closed(now, backlog);
+        let (backlog, open) = (state.queue.len(), state.ledger.len());
+        state.crew.elastic.closed(now, backlog, open);
         let hire = backlog > 0 && state.pushed();
         let wake = state.waiting_fine > 0 || (last && state.waiting > 0);
         let progress = state.progress();
