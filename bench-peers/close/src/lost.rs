@@ -10,13 +10,15 @@ use crate::contenders::{Contender, Dropped, Inline, Ours, RustupShaped, Threadpo
 use crate::server::{Profile, Server};
 use crate::workload::{prepare, write_all};
 
+type Make = fn() -> Box<dyn Contender>;
+
 const FILES: usize = 2_000;
 const EVERY: u64 = 100;
 
 /// Adds the table, and the goal: ours loses none.
 pub fn count(_settings: &Settings, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let work = Workdir::on(&Place::Memory)?;
-    let peers: [(&str, fn() -> Box<dyn Contender>); 4] = [
+    let peers: [(&str, Make); 4] = [
         ("inline, checked", || Box::new(Inline::default())),
         ("drop(file)", || Box::new(Dropped)),
         ("rustup's shape", || Box::new(RustupShaped::new())),

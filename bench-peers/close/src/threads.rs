@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 use bench_util::{Curve, Place, Report, Settings, Workdir};
 use deferred_close::{Closer, Policy, Threads};
 
-use crate::contenders::{Contender, Inline, Ours, create};
+use crate::contenders::{Contender, Inline, Ours};
 use crate::server::{Profile, Server};
-use crate::workload::{prepare, write_all};
+use crate::workload::{OPEN_AT_ONCE, create_all, prepare, write_all};
 
 const COUNTS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-const OPEN_AT_ONCE: usize = 100;
 
 /// Adds one picture per way of closing.
 pub fn sweep(settings: &Settings, report: &mut Report) -> Result<(), Box<dyn Error>> {
@@ -61,7 +60,7 @@ fn writing(work: &Workdir, files: usize) -> Result<f64, Box<dyn Error>> {
     let mut seconds = 0.0;
     for some in prepare(server.folder(), files)?.chunks(OPEN_AT_ONCE) {
         let start = Instant::now();
-        let open = some.iter().map(|path| create(path)).collect::<std::io::Result<Vec<_>>>()?;
+        let open = create_all(some, Duration::ZERO)?;
         seconds += start.elapsed().as_secs_f64();
         drop(open);
     }

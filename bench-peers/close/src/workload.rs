@@ -1,14 +1,16 @@
 //! What is written: many small files, some per folder, as a package has them.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::contenders::Contender;
+use crate::contenders::{Contender, create};
 
 /// rust-docs, the package that made rustup defer closes, has some 16,000 files.
 pub const FILES: usize = 16_000;
+/// Files that are open at once where the closes are not to count.
+pub const OPEN_AT_ONCE: usize = 100;
 const PER_FOLDER: usize = 160;
 pub const CONTENT: &[u8] = &[b'x'; 4096];
 
@@ -32,6 +34,15 @@ pub fn write_all(
         contender.write(path)?;
     }
     Ok(contender.end())
+}
+
+/// Creates and fills all of `paths`, and closes none.
+pub fn create_all(paths: &[PathBuf], work: Duration) -> io::Result<Vec<File>> {
+    let create = |path: &PathBuf| {
+        compute(work);
+        create(path)
+    };
+    paths.iter().map(create).collect()
 }
 
 fn compute(time: Duration) {

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use bench_util::{
     Comparison, Error, Goal, Metric, Paired, Place, Report, Result, Row, Settings, Table, Verdict,
@@ -14,6 +15,11 @@ use bench_util::{
 };
 
 const GATE: Goal = Goal::WhollyUnder(1.10);
+/// A run goes on until the intervals are narrow enough to tell a slowdown of a quarter from noise, and
+/// that is no look at the verdict. On a loaded machine the time ends it: twice half a minute.
+const NARROW: f64 = 0.02;
+const ROUNDS_MAX: usize = 60;
+const BUDGET: Duration = Duration::from_secs(28);
 const SAME: &str = "the same build";
 const SLOWED: &str = "a build slowed by a quarter";
 
@@ -57,6 +63,9 @@ fn compare(settings: &Settings, file: &Path, seed: u64) -> Result<Comparison> {
     Paired::new(format!("reading an index, run {seed}"))
         .settings(settings)
         .seed(seed)
+        .rounds(ROUNDS_MAX)
+        .budget(BUDGET)
+        .narrow_at(NARROW)
         .reference_command("a build of ours", build("gate-ours"))
         .case_command(SAME, build("gate-ours"))
         .goal_on(Metric::Cpu, GATE)
