@@ -105,7 +105,9 @@ impl Builder {
     }
 
     /// Sets how a worker is started: on a thread pool of yours, or with a priority. It must be run
-    /// or dropped. Default: [`Worker::spawn_thread`].
+    /// or dropped, and not be run by the thread that starts it: that would stay there until the closer
+    /// is dropped. A panic counts as a thread that could not be started. Default:
+    /// [`Worker::spawn_thread`].
     pub fn spawn_with<F>(mut self, spawn: F) -> Self
     where
         F: Fn(Worker) -> io::Result<()> + Send + Sync + 'static,

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use crate::closer::{Closer, Policy};
 use crate::errors::{CloseError, CloseErrors};
 use crate::finish::Finish;
-use crate::ledger::{Id, Owner};
+use crate::ledger::{Awaited, Id, Owner};
 use crate::pace::Place;
-use crate::pool::{Grain, Offer};
+use crate::pool::Offer;
 use crate::sync::Ordering::Relaxed;
 use crate::task::{self, Failure, Finished, Task};
 use crate::ticket::Ticket;
@@ -159,17 +159,16 @@ impl<'scope> Group<'scope> {
 
     /// Returns when every handle of this group is closed and every continuation has run: the barrier
     /// before a rename of the package's folder, before starting one of its programs, and before
-    /// opening one of its files again. Meanwhile this thread closes handles too.
+    /// opening one of its files again. Meanwhile this thread closes handles of the group too.
     ///
     /// # Errors
     ///
     /// Every error of this group so far, each time it is asked.
     pub fn wait(&self) -> Result<(), CloseErrors> {
-        let errors = self.closer.pool.wait(
-            Grain::Coarse,
-            |ledger| ledger.is_done(self.owner.group),
-            |ledger| ledger.tell_group(self.owner),
-        );
+        let errors = self
+            .closer
+            .pool
+            .wait(&Awaited::Group(self.owner.group), |ledger| ledger.tell_group(self.owner));
         CloseErrors::check(errors)
     }
 

@@ -19,6 +19,40 @@ pub(crate) struct Owner {
     pub(crate) group: Id,
 }
 
+/// What a wait waits for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Awaited<'a> {
+    Handle(Id),
+    Group(Id),
+    Scope(Id),
+    /// The handles of `scope` numbered below `before` whose path is `dir` or under it, by path
+    /// components: `/a/bc` is not under `/a/b`.
+    Under {
+        scope: Id,
+        dir: &'a Path,
+        before: Id,
+    },
+}
+
+impl Awaited<'_> {
+    /// True when the wait is for this handle as well.
+    pub(crate) fn covers(&self, handle: Id, owner: Owner, path: &Path) -> bool {
+        match *self {
+            Self::Handle(one) => one == handle,
+            Self::Group(group) => owner.group == group,
+            Self::Scope(scope) => owner.scope == scope,
+            Self::Under { scope, dir, before } => {
+                owner.scope == scope && handle < before && path.starts_with(dir)
+            }
+        }
+    }
+
+    /// True when any close may end the wait, not only the last one of a group or a scope.
+    pub(crate) fn is_fine(&self) -> bool {
+        matches!(self, Self::Handle(_) | Self::Under { .. })
+    }
+}
+
 #[derive(Debug)]
 struct Pending {
     owner: Owner,
@@ -96,24 +130,21 @@ impl Ledger {
         last
     }
 
-    /// True when no handle of this scope or group is open.
-    pub(crate) fn is_done(&self, scope_or_group: Id) -> bool {
-        !self.open_in.contains_key(&scope_or_group)
-    }
-
     /// True when this handle is closed.
     pub(crate) fn is_closed(&self, handle: Id) -> bool {
         !self.pending.contains_key(&handle)
     }
 
-    /// True when no handle of `scope` numbered below `before` is open at or under `dir`.
-    ///
-    /// By path components: `/a/bc` is not under `/a/b`.
-    pub(crate) fn is_clear(&self, scope: Id, dir: &Path, before: Id) -> bool {
-        !self
-            .pending
-            .range(..before)
-            .any(|(_, open)| open.owner.scope == scope && open.path.starts_with(dir))
+    /// True when nothing that is waited for is open.
+    pub(crate) fn is_done(&self, awaited: &Awaited<'_>) -> bool {
+        match awaited {
+            Awaited::Handle(handle) => self.is_closed(*handle),
+            Awaited::Group(id) | Awaited::Scope(id) => !self.open_in.contains_key(id),
+            Awaited::Under { before, .. } => !self
+                .pending
+                .range(..before)
+                .any(|(handle, open)| awaited.covers(*handle, open.owner, &open.path)),
+        }
     }
 
     /// The errors of one group, now told.

@@ -16,6 +16,7 @@ mod writers;
 mod elastic;
 mod ledger;
 mod pace;
+mod panicked;
 mod pool;
 mod sync;
 mod sys;

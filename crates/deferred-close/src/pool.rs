@@ -4,21 +4,23 @@
 //! It is never held while a handle is closed, a thread is started or an observer is told. A deferred
 //! close costs 20 µs or more by definition, so one lock is not what limits it.
 //!
-//! Whoever waits takes jobs from the queue itself. So a wait makes progress even if no worker is
-//! alive, and even if the waiter *is* the only worker (a continuation with a scope of its own).
+//! Whoever waits takes what it waits for from the queue itself. So a wait makes progress even if no
+//! worker is alive, and even if the waiter *is* the only worker (a continuation with a scope of its
+//! own). It takes nothing else: one slow handle of a stranger would hold it up, and continuations that
+//! wait would nest, one stack frame on the other.
 
 use std::collections::VecDeque;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::elastic::Elastic;
 use crate::errors::CloseError;
-use crate::ledger::{Id, Ledger, Owner};
+use crate::ledger::{Awaited, Id, Ledger, Owner};
 use crate::observe::{Observer, Progress, Stats};
 use crate::pace::Pace;
+use crate::panicked;
 use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering::Relaxed, PoisonError};
 use crate::task::{Finished, Task};
 use crate::worker::{Spawn, Worker};
@@ -26,6 +28,7 @@ use crate::worker::{Spawn, Worker};
 /// A handle in the queue.
 pub(crate) struct Job {
     handle: Id,
+    owner: Owner,
     path: Arc<Path>,
     group: Arc<str>,
     task: Task,
@@ -91,15 +94,6 @@ impl Crew {
     }
 }
 
-/// A kind of wait.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Grain {
-    /// For a group or a scope: woken when one is done.
-    Coarse,
-    /// For a handle or a folder: woken by every close.
-    Fine,
-}
-
 impl Pool {
     pub(crate) fn new(
         pace: Pace,
@@ -161,7 +155,7 @@ impl Pool {
             state.crew.elastic.resumed(Instant::now());
         }
         let handle = state.ledger.open(owner, Arc::clone(&path));
-        state.queue.push_back(Job { handle, path, group, task });
+        state.queue.push_back(Job { handle, owner, path, group, task });
         let hire = state.pushed();
         let (wake_worker, wake_waiter) = (state.crew.idle > 0, state.waiting > 0);
         let progress = state.progress();
@@ -191,7 +185,10 @@ impl Pool {
 
     /// Starts the worker that was decided on; without it, and with no other, does its work here.
     fn hire(self: &Arc<Self>) {
-        if let Err(error) = (self.spawn)(Worker::new(Arc::clone(self))) {
+        let worker = Worker::new(Arc::clone(self));
+        // A panic here would take the worker that hires down with it, and its place in the books.
+        let started = panicked::caught(|| (self.spawn)(worker));
+        if let Err(error) = started.flatten() {
             let alive = self.lock().crew.alive;
             self.tell(|observer| observer.spawn_failed(alive, &error));
             self.run_while_alone();
@@ -262,7 +259,7 @@ impl Pool {
 
     /// Closes one handle, on whatever thread this is.
     fn run(self: &Arc<Self>, job: Job) {
-        let Job { handle, path, group, task } = job;
+        let Job { handle, path, group, task, .. } = job;
         let Finished { errors, close_took } = task(&path, &group);
         if let Some(took) = close_took {
             self.pace.closed_elsewhere(took);
@@ -290,34 +287,30 @@ impl Pool {
         }
     }
 
-    /// Blocks until `done`, closing queued handles meanwhile, then asks the ledger.
+    /// Blocks until nothing that is waited for is open, closing what is still queued of it, then asks
+    /// the ledger.
     pub(crate) fn wait<T>(
         self: &Arc<Self>,
-        grain: Grain,
-        done: impl Fn(&Ledger) -> bool,
+        awaited: &Awaited<'_>,
         ask: impl FnOnce(&mut Ledger) -> T,
     ) -> T {
         let mut state = self.lock();
         loop {
-            if done(&state.ledger) {
+            if state.ledger.is_done(awaited) {
                 return ask(&mut state.ledger);
             }
-            if let Some(job) = state.queue.pop_front() {
+            if let Some(job) = state.take(awaited) {
                 drop(state);
                 self.run(job);
                 state = self.lock();
                 continue;
             }
-            state = self.sleep(state, grain);
+            state = self.sleep(state, awaited.is_fine());
         }
     }
 
-    fn sleep<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
-        grain: Grain,
-    ) -> MutexGuard<'a, State> {
-        let fine = usize::from(grain == Grain::Fine);
+    fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>, fine: bool) -> MutexGuard<'a, State> {
+        let fine = usize::from(fine);
         state.waiting += 1;
         state.waiting_fine += fine;
         let mut state = self.settled.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -333,7 +326,7 @@ impl Pool {
         state.ending = true;
         self.work.notify_all();
         while state.crew.members.iter().any(|member| *member != me) {
-            state = self.sleep(state, Grain::Fine);
+            state = self.sleep(state, true);
         }
     }
 
@@ -361,12 +354,19 @@ impl Pool {
     fn tell(&self, what: impl FnOnce(&dyn Observer)) {
         if let Some(observer) = self.observer.as_deref() {
             // A panic in a progress bar must not cost a handle its place in the books.
-            let _ignored = catch_unwind(AssertUnwindSafe(|| what(observer)));
+            let _ignored = panicked::caught(|| what(observer));
         }
     }
 }
 
 impl State {
+    /// The first queued job that is waited for.
+    fn take(&mut self, awaited: &Awaited<'_>) -> Option<Job> {
+        let covers = |job: &Job| awaited.covers(job.handle, job.owner, &job.path);
+        let at = self.queue.iter().position(covers)?;
+        self.queue.remove(at)
+    }
+
     /// Updates the maxima and decides to start a thread.
     fn pushed(&mut self) -> bool {
         let hire = self.crew.hire(self.queue.len());

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use crate::closer::Closer;
 use crate::errors::CloseErrors;
 use crate::group::Group;
-use crate::ledger::{Id, Ledger, Owner};
-use crate::pool::Grain;
+use crate::ledger::{Awaited, Id, Ledger, Owner};
 
 /// The reach of one [`Closer::scope`]; makes groups, may be shared by threads.
 pub struct Scope<'closer> {
@@ -41,11 +40,9 @@ impl<'closer> Scope<'closer> {
     pub fn wait_under(&self, dir: impl AsRef<Path>) -> Result<(), CloseErrors> {
         let (pool, dir) = (&self.closer.pool, dir.as_ref());
         let before = pool.ledger(Ledger::id);
-        let errors = pool.wait(
-            Grain::Fine,
-            |ledger| ledger.is_clear(self.id, dir, before),
-            |ledger| ledger.tell_under(self.id, dir),
-        );
+        let errors = pool.wait(&Awaited::Under { scope: self.id, dir, before }, |ledger| {
+            ledger.tell_under(self.id, dir)
+        });
         CloseErrors::check(errors)
     }
 
@@ -55,11 +52,8 @@ impl<'closer> Scope<'closer> {
     ///
     /// Every error so far of this scope.
     pub fn wait(&self) -> Result<(), CloseErrors> {
-        let errors = self.closer.pool.wait(
-            Grain::Coarse,
-            |ledger| ledger.is_done(self.id),
-            |ledger| ledger.tell_scope(self.id),
-        );
+        let errors =
+            self.closer.pool.wait(&Awaited::Scope(self.id), |ledger| ledger.tell_scope(self.id));
         CloseErrors::check(errors)
     }
 
@@ -70,11 +64,7 @@ impl<'closer> Scope<'closer> {
     }
 
     fn join(&self) -> Vec<crate::errors::CloseError> {
-        self.closer.pool.wait(
-            Grain::Coarse,
-            |ledger| ledger.is_done(self.id),
-            |ledger| ledger.end_scope(self.id),
-        )
+        self.closer.pool.wait(&Awaited::Scope(self.id), |ledger| ledger.end_scope(self.id))
     }
 }
 

@@ -1,14 +1,13 @@
 //! One handle's end: the close, then the continuation, neither able to unwind into a thread.
 
-use std::any::Any;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::errors::{CloseError, Step};
 use crate::finish::Finish;
+use crate::panicked;
 
 /// A close that waits in the queue.
 pub(crate) type Task = Box<dyn FnOnce(&Path, &Arc<str>) -> Finished + Send>;
@@ -35,9 +34,9 @@ impl Failure {
 
 /// Closes `value`.
 pub(crate) fn finish<V: Finish>(value: V) -> Result<(), Failure> {
-    match catch_unwind(AssertUnwindSafe(|| value.finish())) {
+    match panicked::caught(|| value.finish()) {
         Ok(closed) => closed.map_err(|source| Failure { step: Step::Close, source }),
-        Err(panic) => Err(Failure { step: Step::ClosePanic, source: panicked(&*panic) }),
+        Err(source) => Err(Failure { step: Step::ClosePanic, source }),
     }
 }
 
@@ -62,21 +61,12 @@ where
 {
     let closed = closed.map_err(|failure| failure.of(path, group));
     let answer = closed.as_ref().copied().map_err(CloseError::to_io_error);
-    let second = match catch_unwind(AssertUnwindSafe(|| then(answer))) {
+    let second = match panicked::caught(|| then(answer)) {
         Ok(Ok(())) => None,
         Ok(Err(error)) if closed.as_ref().is_err_and(|first| first.is_same(&error)) => None,
         Ok(Err(source)) => Some(Failure { step: Step::Then, source }),
-        Err(panic) => Some(Failure { step: Step::ThenPanic, source: panicked(&*panic) }),
+        Err(source) => Some(Failure { step: Step::ThenPanic, source }),
     };
     let second = second.map(|failure| failure.of(path, group));
     closed.err().into_iter().chain(second).collect()
-}
-
-fn panicked(payload: &(dyn Any + Send)) -> io::Error {
-    let text = payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    io::Error::other(format!("panicked: {text}"))
 }

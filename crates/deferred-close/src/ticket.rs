@@ -4,8 +4,7 @@ use std::fmt;
 
 use crate::closer::Closer;
 use crate::errors::CloseErrors;
-use crate::ledger::Id;
-use crate::pool::Grain;
+use crate::ledger::{Awaited, Id};
 
 /// Waits for one handle; see [`Group::close_ticket`](crate::Group::close_ticket).
 ///
@@ -35,11 +34,10 @@ impl<'scope> Ticket<'scope> {
     /// What this close said.
     pub fn wait(self) -> Result<(), CloseErrors> {
         let Some(handle) = self.handle else { return Ok(()) };
-        let errors = self.closer.pool.wait(
-            Grain::Fine,
-            |ledger| ledger.is_closed(handle),
-            |ledger| ledger.tell_handle(self.scope, handle),
-        );
+        let errors = self
+            .closer
+            .pool
+            .wait(&Awaited::Handle(handle), |ledger| ledger.tell_handle(self.scope, handle));
         CloseErrors::check(errors)
     }
 }

@@ -1,5 +1,6 @@
 //! Nothing returns before what it waits for is closed.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -59,16 +60,28 @@ fn a_scope_joins_on_an_early_return() {
     assert_eq!(ended.load(SeqCst), 50);
 }
 
+/// Counts its own end, which does not come before the gate is open.
+struct CountsBehind(Gate, Counts);
+
+impl Finish for CountsBehind {
+    fn finish(self) -> io::Result<()> {
+        self.0.pass();
+        self.1.finish()
+    }
+}
+
 #[test]
 fn a_scope_joins_on_panic() {
-    let ended = Arc::new(AtomicUsize::new(0));
+    let (ended, gate) = (Arc::new(AtomicUsize::new(0)), Gate::default());
     let closer = eager(2).build();
     let panic = catch_unwind(AssertUnwindSafe(|| {
         let _never = closer.scope(|scope| {
             let group = scope.group("g");
             for _ in 0..50 {
-                group.close(Counts(Arc::clone(&ended)), "f");
+                group.close(CountsBehind(gate.clone(), Counts(Arc::clone(&ended))), "f");
             }
+            // Opened by the unwinding, just before the scope is dropped: nothing has ended yet.
+            let _opener = gate.open_on_drop();
             panic!("caller");
         });
     }));
@@ -108,6 +121,30 @@ fn a_group_does_not_wait_for_another() {
                 quick.close(Ends(None), "f");
                 quick.wait().unwrap();
                 assert_eq!(closer.progress().pending, 1);
+                gate.open();
+            })
+            .unwrap();
+    });
+}
+
+/// The only worker is stuck, and what is first in the queue would be stuck as well.
+#[test]
+fn a_wait_closes_nothing_but_what_it_waits_for() {
+    watched(|| {
+        let gate = Gate::default();
+        let _opener = gate.open_on_drop();
+        eager(1)
+            .build()
+            .scope(|scope| {
+                let (stuck, mine) = (scope.group("stuck"), scope.group("mine"));
+                for _ in 0..2 {
+                    stuck.close(Behind::new(&gate).0, "other/slow");
+                }
+                mine.close_ticket(Ends(None), "dir/ticket").wait().unwrap();
+                mine.close(Ends(None), "dir/group");
+                mine.wait().unwrap();
+                stuck.close(Ends(None), "dir/path");
+                scope.wait_under("dir").unwrap();
                 gate.open();
             })
             .unwrap();
@@ -223,6 +260,33 @@ fn a_continuation_may_have_a_scope_on_the_same_closer() {
             })
             .unwrap();
         assert_eq!(ended.load(SeqCst), 10);
+    });
+}
+
+/// Each would run the next one inside its own wait, until the small stack of a worker is full.
+#[test]
+fn continuations_that_wait_do_not_nest() {
+    thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
+    watched(|| {
+        let closer = Arc::new(eager(2).build());
+        let deepest = Arc::new(AtomicUsize::new(0));
+        closer
+            .scope(|scope| {
+                let outer = scope.group("outer");
+                for _ in 0..500 {
+                    let (inner, deepest) = (Arc::clone(&closer), Arc::clone(&deepest));
+                    outer.close_then(Ends(None), "f", move |closed| {
+                        deepest.fetch_max(DEPTH.replace(DEPTH.get() + 1), SeqCst);
+                        inner.scope(|scope| {
+                            scope.group("inner").close(Ends(None), "f").is_inline()
+                        })?;
+                        DEPTH.set(DEPTH.get() - 1);
+                        closed
+                    });
+                }
+            })
+            .unwrap();
+        assert_eq!(deepest.load(SeqCst), 0);
     });
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use deferred_close::{CloseError, Closer, Dropping, Observer, Policy, Threads};
+use deferred_close::{CloseError, Closer, Dropping, Finish, Observer, Policy, Threads};
 
 use crate::fixture::{Ends, eager, watched};
 
@@ -114,6 +114,35 @@ fn a_panic_in_a_close_is_an_error_of_that_handle() {
         assert_eq!(errors.len(), 20);
         assert!(errors.iter().all(|e| e.is_panic() && e.is_close()));
         assert_eq!(errors.first().io_error().to_string(), "panicked: bomb 7");
+    }
+}
+
+/// Panics with a value that panics once more when it is dropped.
+struct DoubleBomb;
+
+impl Finish for DoubleBomb {
+    fn finish(self) -> io::Result<()> {
+        std::panic::panic_any(Bomb)
+    }
+}
+
+#[test]
+fn a_panic_whose_value_panics_as_well_is_one_error_and_ends_no_worker() {
+    for closer in every_closer() {
+        let errors = watched(move || {
+            closer
+                .scope(|scope| {
+                    let group = scope.group("g");
+                    group.close(DoubleBomb, "f");
+                    group.close_then(Ends(None), "then", |_| std::panic::panic_any(Bomb));
+                    for _ in 0..20 {
+                        group.close(Ends(None), "good");
+                    }
+                })
+                .unwrap_err()
+        });
+        assert_eq!(errors.len(), 2);
+        assert_eq!(errors.first().io_error().to_string(), "panicked: no message");
     }
 }
 

@@ -32,7 +32,7 @@ impl Gate {
         self.0.1.notify_all();
     }
 
-    fn pass(&self) {
+    pub(crate) fn pass(&self) {
         let open = self.0.0.lock().expect("no panic under this lock");
         let _open = self.0.1.wait_while(open, |open| !*open).expect("no panic under it");
     }

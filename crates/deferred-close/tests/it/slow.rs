@@ -75,6 +75,10 @@ fn the_error_of_the_very_last_close_is_told() {
         .scope(|scope| {
             let group = scope.group("g");
             for number in 0..50 {
+                // Alone in the queue, so that it is the last one to come back as well.
+                if number == 49 {
+                    group.wait().unwrap();
+                }
                 let (path, file) = mounted.file(&number.to_string());
                 group.close(file, path);
             }

@@ -40,6 +40,31 @@ fn a_thread_that_does_not_start_after_k_others_loses_no_handle_for_every_k() {
     }
 }
 
+/// From the second start on, which a worker decides on as often as the caller does.
+#[test]
+fn a_start_that_panics_is_a_thread_that_did_not_start() {
+    for allowed in 0..=2 {
+        watched(move || {
+            let started = AtomicUsize::new(0);
+            let builder = eager(8).spawn_with(move |worker: Worker| {
+                assert!(started.fetch_add(1, SeqCst) < allowed, "no more threads");
+                worker.spawn_thread()
+            });
+            let closer = builder.build();
+            closer
+                .scope(|scope| {
+                    let group = scope.group("g");
+                    for _ in 0..400 {
+                        group.close(Ends(None), "f");
+                    }
+                })
+                .unwrap();
+            assert!(closer.stats().threads_max <= allowed + 1);
+            assert_eq!(closer.progress().pending, 0);
+        });
+    }
+}
+
 #[test]
 fn with_no_thread_at_all_everything_is_closed_on_the_callers_thread() {
     let me = std::thread::current().id();
