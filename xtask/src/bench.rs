@@ -7,7 +7,7 @@
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::{Result, shell};
 
@@ -62,15 +62,25 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     let Some((chosen, options)) = chosen(arguments) else { return Ok(usage()) };
     let out = out_folder(options)?;
     let start = Instant::now();
-    let statuses: Vec<u8> = chosen.iter().map(|bench| run_one(bench, options, &out)).collect();
+    let ends: Vec<End> = chosen.iter().map(|bench| run_one(bench, options, &out)).collect();
     if chosen.len() != 1 {
-        status("Finished", &format!("in {} s, builds included", start.elapsed().as_secs()));
+        let measured: Duration = ends.iter().map(|end| end.took).sum();
+        let (measured, all) = (measured.as_secs(), start.elapsed().as_secs());
+        status("Finished", &format!("measuring {measured} s, with builds and downloads {all} s"));
         join(&out)?;
     }
     for bench in &chosen {
         status("Reported", &format!("{}", out.join(format!("{}.html", bench.name)).display()));
     }
-    Ok(ExitCode::from(worst(&statuses)))
+    Ok(ExitCode::from(worst(ends.iter().map(|end| end.status))))
+}
+
+/// How one benchmark ended.
+#[derive(Default)]
+struct End {
+    status: u8,
+    /// Of the program alone, without building it.
+    took: Duration,
 }
 
 /// The names before the first other word, and the rest.
@@ -87,12 +97,13 @@ fn chosen(arguments: &[String]) -> Option<(Vec<&'static Bench>, &[String])> {
 }
 
 /// A missed goal says more than a missing peer.
-fn worst(statuses: &[u8]) -> u8 {
-    if statuses.contains(&1) { 1 } else { statuses.iter().copied().max().unwrap_or(0) }
+fn worst(statuses: impl IntoIterator<Item = u8>) -> u8 {
+    let rank = |status: &u8| [0, 2, 1][usize::from(*status).min(2)];
+    statuses.into_iter().max_by_key(rank).unwrap_or(0)
 }
 
 /// What does not build, start or report is a row of what could not be had, with the reason.
-fn run_one(bench: &Bench, options: &[String], out: &Path) -> u8 {
+fn run_one(bench: &Bench, options: &[String], out: &Path) -> End {
     status("Measuring", &format!("{}: {}", bench.name, bench.shows));
     try_one(bench, options, out).unwrap_or_else(|error| {
         status("Missing", &format!("{}: {error}", bench.name));
@@ -100,11 +111,11 @@ fn run_one(bench: &Bench, options: &[String], out: &Path) -> u8 {
         if let Err(error) = tell_missing(bench.name, &why, out) {
             status("Missing", &error.to_string());
         }
-        2
+        End { status: 2, ..End::default() }
     })
 }
 
-fn try_one(bench: &Bench, options: &[String], out: &Path) -> Result<u8> {
+fn try_one(bench: &Bench, options: &[String], out: &Path) -> Result<End> {
     let installer = bench.installer.map(build_installer).transpose()?;
     let program = build(bench.package, bench.program)?;
     let report = out.join(format!("{}.json", bench.name));
@@ -114,8 +125,9 @@ fn try_one(bench: &Bench, options: &[String], out: &Path) -> Result<u8> {
     command.args(installer).args(options).arg("--out").arg(out);
     let start = Instant::now();
     let (code, said) = run_telling(&mut command)?;
-    status("Measured", &format!("{} in {} s", bench.name, start.elapsed().as_secs()));
-    if report.exists() { Ok(code) } else { Err(said.into()) }
+    let took = start.elapsed();
+    status("Measured", &format!("{} in {} s", bench.name, took.as_secs()));
+    if report.exists() { Ok(End { status: code, took }) } else { Err(said.into()) }
 }
 
 /// The name under which the program notes how it was called.
@@ -239,13 +251,34 @@ mod tests {
 
     #[test]
     fn a_missed_goal_outweighs_a_missing_peer() {
-        assert_eq!([&[0, 0][..], &[0, 2], &[2, 1], &[]].map(worst), [0, 2, 1, 0]);
+        let statuses = [&[0, 0][..], &[0, 2], &[2, 1, 0], &[]];
+        assert_eq!(statuses.map(|some| worst(some.iter().copied())), [0, 2, 1, 0]);
     }
 
     #[test]
     fn of_a_long_text_the_end_is_kept() {
         assert_eq!(last_lines("1\n2\n\n3\n4\n5\n6\n"), "2\n3\n4\n5\n6");
         assert_eq!(last_lines("one"), "one");
+    }
+
+    /// Ctrl-C reaches a whole process group; a benchmark in another one would measure on.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_benchmark_is_in_the_group_that_ctrl_c_reaches() {
+        let group = |stat: &str| stat.split(' ').nth(4).map(str::to_owned);
+        let (code, said) =
+            run_telling(Command::new("sh").args(["-c", "cat /proc/self/stat >&2; exit 1"]))
+                .unwrap();
+        assert_eq!(code, 1);
+        assert_eq!(group(&said), group(&std::fs::read_to_string("/proc/self/stat").unwrap()));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_benchmark_that_was_killed_is_a_row_of_what_could_not_be_had() {
+        let killed = run_telling(Command::new("sh").args(["-c", "echo why >&2; kill -9 $$"]));
+        let error = killed.unwrap_err().to_string();
+        assert!(error.contains("signal: 9") && error.contains("why"), "{error}");
     }
 
     #[test]

@@ -54,9 +54,19 @@ impl Goal {
 impl fmt::Display for Goal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::AtMost(goal) => write!(f, "<= {goal:.2}"),
-            Self::WhollyUnder(goal) => write!(f, "upper bound < {goal:.2}"),
+            Self::AtMost(goal) => write!(f, "<= {}", Shown(*goal)),
+            Self::WhollyUnder(goal) => write!(f, "upper bound < {}", Shown(*goal)),
         }
+    }
+}
+
+/// Two decimals, or three where the third is not 0: rounded, 0.026 would seem to be under 0.025.
+struct Shown(f64);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{:.3}", self.0);
+        f.write_str(text.strip_suffix('0').unwrap_or(&text))
     }
 }
 
@@ -134,6 +144,13 @@ mod tests {
         assert_eq!(goal.judge(&ratio(0.40, 0.45, 0.56)), Verdict::Inconclusive);
         assert_eq!(goal.judge(&ratio(0.45, 0.51, 0.54)), Verdict::Inconclusive);
         assert_eq!(goal.judge(&ratio(0.501, 0.52, 0.54)), Verdict::Missed);
+    }
+
+    #[test]
+    fn a_goal_is_shown_as_it_is_and_not_rounded_to_what_the_median_meets() {
+        let shown = [0.025, 0.5, 0.125, 1.0 / 15.0].map(|goal| Goal::AtMost(goal).to_string());
+        assert_eq!(shown, ["<= 0.025", "<= 0.50", "<= 0.125", "<= 0.067"]);
+        assert_eq!(Goal::WhollyUnder(1.05).to_string(), "upper bound < 1.05");
     }
 
     #[test]

@@ -194,8 +194,10 @@ impl Report {
         why: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        let missing = Missing { what: what.into(), why: why.into(), remedy: remedy.into() };
-        self.missing.push(missing);
+        let (why, remedy) = (why.into(), remedy.into());
+        // The text of an error ends with its remedy, which has a column of its own here.
+        let why = why.strip_suffix(&format!("; {remedy}")).unwrap_or(&why).to_owned();
+        self.missing.push(Missing { what: what.into(), why, remedy });
     }
 
     /// Adds a remark.

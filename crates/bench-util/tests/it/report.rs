@@ -1,6 +1,6 @@
 //! The written report: complete in each format, and safe to publish.
 
-use bench_util::{Comparison, Curve, Goal, Report, Table};
+use bench_util::{Comparison, Curve, Error, Goal, Report, Table};
 
 const HOSTILE: &str = "<script>alert(1)</script> | \"x\" &\n# head";
 
@@ -43,6 +43,14 @@ fn the_page_stands_alone() {
         assert!(!page.contains(outside), "the page loads something: {outside}");
     }
     assert!(page.contains("prefers-color-scheme:dark") && page.contains("width=device-width"));
+}
+
+#[test]
+fn what_is_missing_is_told_without_repeating_its_remedy() {
+    let mut report = Report::new("missing", "?");
+    report.failed("a loop mount", &Error::unavailable("the right to mount", "run as root"));
+    assert!(report.to_markdown().contains("| the right to mount is missing | run as root |"));
+    assert_eq!(report.status(), 2);
 }
 
 #[test]
