@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use bench_util::{Report, Settings};
+use bench_util::{Report, Settings, conclude};
 use server::Server;
 
 mod contenders;
@@ -37,15 +37,7 @@ fn main() -> ExitCode {
         Some(server::COMMAND) => server::serve(&arguments[1..]).map(|()| ExitCode::SUCCESS),
         _ => run(arguments),
     };
-    result.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
-        let mut cause = error.source();
-        while let Some(inner) = cause {
-            eprintln!("  cause: {inner}");
-            cause = inner.source();
-        }
-        ExitCode::from(2)
-    })
+    conclude(result)
 }
 
 fn run(arguments: Vec<String>) -> Result<ExitCode, Box<dyn Error>> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bench_util::{
     Comparison, Error, Goal, Metric, Paired, Place, Report, Result, Row, Settings, Table, Verdict,
-    Workdir,
+    Workdir, conclude,
 };
 
 const GATE: Goal = Goal::WhollyUnder(1.10);
@@ -24,10 +24,7 @@ const SAME: &str = "the same build";
 const SLOWED: &str = "a build slowed by a quarter";
 
 fn main() -> ExitCode {
-    run().unwrap_or_else(|error| {
-        eprintln!("error: {error}");
-        ExitCode::from(2)
-    })
+    conclude(run())
 }
 
 fn run() -> Result<ExitCode> {

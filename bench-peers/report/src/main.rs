@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use bench_util::{Comparison, Error, Report, Row, redact};
+use bench_util::{Comparison, Error, Report, Row, conclude, redact};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -19,13 +19,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match report.write(Path::new(folder)).and_then(|()| draw(Path::new(folder), &arguments[1..])) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let folder = Path::new(folder);
+    let written = report.write(folder).and_then(|()| draw(folder, &arguments[1..]));
+    conclude(written.map(|()| ExitCode::SUCCESS))
 }
 
 fn absent(name: &str, why: &str) -> Report {

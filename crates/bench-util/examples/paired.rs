@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use bench_util::{
     CaseError, CountingAlloc, Error, Goal, Metric, Paired, Place, Report, Settings, Workdir,
+    conclude,
 };
 
 #[global_allocator]
@@ -15,7 +16,11 @@ static ALLOC: CountingAlloc = CountingAlloc::new();
 const FILES: usize = 500;
 const BODY: [u8; 4096] = [7; 4096];
 
-fn main() -> Result<ExitCode, Error> {
+fn main() -> ExitCode {
+    conclude(run().map(|report| report.exit_code()))
+}
+
+fn run() -> Result<Report, Error> {
     let settings = Settings::from_args()?;
     let mut report = Report::new("paired", "Is a hard link cheaper than a small file?");
     for place in [Place::Memory, Place::JournaledExt4 { size_bytes: 1 << 30 }] {
@@ -24,7 +29,7 @@ fn main() -> Result<ExitCode, Error> {
     }
     report.write(&settings.out)?;
     print(&report);
-    Ok(report.exit_code())
+    Ok(report)
 }
 
 fn compare(place: &Place, settings: &Settings) -> Result<bench_util::Comparison, Error> {
