@@ -9,6 +9,7 @@ use bench_util::{
     Workdir,
 };
 
+use crate::floor;
 use crate::tools::{Tool, Tools};
 use crate::wheels::{ARM, Kind, Package};
 
@@ -68,6 +69,7 @@ impl Local<'_> {
         // Nothing of a wheel with few files is worth sharing, and all of it is the interpreter query.
         if !self.is_small() {
             report.add_or_failed(&format!("{name} sharing"), self.cold(Against::Itself));
+            report.add_or_failed(&format!("{name} floor"), self.floor());
         }
     }
 
@@ -105,6 +107,39 @@ impl Local<'_> {
         )
         .run()?;
         Ok(comparison.note(format!("File system: {}.", work.borrow().filesystem())))
+    }
+
+    /// What the promises cost at the least, beside uv, which does not make all of them. The floor is
+    /// held to the goal too: where it misses it, no installer that keeps the promises can meet it.
+    fn floor(&self) -> Result<Comparison, Error> {
+        let work = RefCell::new(Workdir::on(&Place::JournaledExt4 { size_bytes: SIZE_BYTES })?);
+        let own = std::env::current_exe()
+            .map_err(|error| Error::unavailable(format!("this program ({error})"), "build it"))?;
+        let (name, work) = (format!("{} {}", self.package.name, self.package.version), &work);
+        let mut paired = self
+            .paired(format!("{name} cold, the floor"))
+            .before_round(|| Ok(work.borrow_mut().renew_over(FULL_BYTES).map(drop)?));
+        for tool in [Tool::Uv, Tool::UvContentAddressed] {
+            let install = move |meter: &mut Meter<'_, '_>| {
+                let (cache, environment) =
+                    (work.borrow().unused("cache"), work.borrow().unused("env"));
+                self.measure(meter, tool, &cache, &environment)
+            };
+            paired = if tool == Tool::Uv {
+                paired.reference_metered(tool.name(), install)
+            } else {
+                paired.case_metered(tool.name(), install)
+            };
+        }
+        let floor = move |meter: &mut Meter<'_, '_>| -> Result<(), CaseError> {
+            let mut command = std::process::Command::new(&own);
+            command.arg("--floor").arg(&self.wheel).arg(work.borrow().unused("floor"));
+            Ok(meter.measure_command(&mut command)?)
+        };
+        let other = Tool::UvContentAddressed.name();
+        let paired = paired.case_metered(floor::NAME, floor).goal_on(Metric::Cpu, GOAL);
+        let comparison = paired.goal_against(other, Metric::Cpu, GOAL).run()?;
+        Ok(comparison.note("The floor asks no interpreter, records nothing and keeps nothing."))
     }
 
     /// Every run starts with the cache that one install left.

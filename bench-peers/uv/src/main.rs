@@ -6,6 +6,7 @@
 //!
 //! Called as `bench-uv MINI_UV [--quick] [--data DIR] [--out DIR]`.
 
+mod floor;
 mod http;
 mod local;
 mod server;
@@ -21,6 +22,18 @@ use tools::Tools;
 use wheels::{PACKAGES, Wheels};
 
 fn main() -> ExitCode {
+    let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
+    if let [flag, wheel, dir] = &arguments[..]
+        && flag == "--floor"
+    {
+        return match floor::run(wheel.as_ref(), dir.as_ref()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::from(2)
+            }
+        };
+    }
     match Settings::from_args().and_then(|settings| run(&settings)) {
         Ok(report) => report.exit_code(),
         Err(error) => {

@@ -4,7 +4,7 @@
 //! there is no version between two versions), and each fact is worded as uv words it, with the reason
 //! for which a version was passed over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pep440_rs::Version;
@@ -13,6 +13,7 @@ use pubgrub::{
     Reporter, Term,
 };
 
+use crate::advice;
 use crate::ranges;
 use crate::resolve::{Package, Problem};
 
@@ -23,15 +24,30 @@ type Terms = Map<Package, Term<Ranges<Version>>>;
 /// At most so many versions are listed with their reason.
 const LISTED_MAX: usize = 5;
 
-/// The explanation, in one or more sentences.
-pub(crate) fn explain(problem: &Problem<'_>, tree: &Tree) -> String {
+/// Why there is no solution, and what may help.
+pub(crate) struct Explanation {
+    /// One or more sentences.
+    pub(crate) text: String,
+    pub(crate) hints: BTreeSet<String>,
+}
+
+pub(crate) fn explain(problem: &Problem<'_>, tree: &Tree) -> Explanation {
     let words = Words { problem };
     let tree = words.without_gaps(tree);
-    match &tree {
-        DerivationTree::External(fact) => {
-            format!("Because {}, your requirements are unsatisfiable.", words.format_external(fact))
+    Explanation { text: words.tell(&tree), hints: advice::hints(problem, &tree) }
+}
+
+impl Words<'_> {
+    fn tell(&self, tree: &Tree) -> String {
+        match tree {
+            DerivationTree::External(fact) => {
+                format!(
+                    "Because {}, your requirements are unsatisfiable.",
+                    self.format_external(fact)
+                )
+            }
+            DerivationTree::Derived(_) => DefaultStringReporter::report_with_formatter(tree, self),
         }
-        DerivationTree::Derived(_) => DefaultStringReporter::report_with_formatter(&tree, &words),
     }
 }
 

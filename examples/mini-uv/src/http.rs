@@ -12,10 +12,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, Proxy};
 use url::Url;
 
 use crate::fault::Advise;
+use crate::names::Names;
 use crate::netrc::Netrc;
 use crate::record;
 
@@ -23,8 +26,7 @@ use crate::record;
 const ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-/// Every thread finds its connection again: a new one costs a name look-up, which may be lost and is
-/// repeated after five seconds only, and two or three round trips.
+/// Every thread finds its connection again: a new one costs two or three round trips.
 const IDLE_CONNECTIONS_MAX: usize = 64;
 
 /// A client for every server that one command talks to.
@@ -125,7 +127,7 @@ impl Http {
 }
 
 fn new_agent(roots: RootCerts, proxy: Option<Proxy>) -> Agent {
-    Agent::config_builder()
+    let config = Agent::config_builder()
         .proxy(proxy)
         .tls_config(TlsConfig::builder().root_certs(roots).build())
         .http_status_as_error(false)
@@ -134,8 +136,8 @@ fn new_agent(roots: RootCerts, proxy: Option<Proxy>) -> Agent {
         .user_agent(concat!("mini-uv/", env!("CARGO_PKG_VERSION")))
         .timeout_connect(Some(Duration::from_secs(10)))
         .timeout_recv_response(Some(Duration::from_secs(30)))
-        .build()
-        .new_agent()
+        .build();
+    Agent::with_parts(config, DefaultConnector::new(), Names::<DefaultResolver>::default())
 }
 
 fn send(

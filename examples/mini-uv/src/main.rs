@@ -13,6 +13,7 @@
 //!
 //! Absent: building source distributions, editable installs, lock files, managing interpreters.
 
+mod advice;
 mod bytecode;
 mod cache;
 mod catalog;
@@ -37,6 +38,7 @@ mod interpreter;
 mod lock;
 mod metadata;
 mod meter;
+mod names;
 mod netrc;
 mod page;
 mod plan;

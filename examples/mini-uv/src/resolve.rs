@@ -17,7 +17,7 @@ use pubgrub::{
 };
 
 use crate::catalog::Catalog;
-use crate::explain;
+use crate::explain::{self, Explanation};
 use crate::fault::Advise;
 use crate::ranges;
 use crate::request::Request;
@@ -81,10 +81,7 @@ impl Problem<'_> {
         };
         match pubgrub::resolve(&provider, Package::Root, root_version()) {
             Ok(solution) => Ok(provider.into_resolution(solution)),
-            Err(PubGrubError::NoSolution(tree)) => {
-                let explanation = explain::explain(self, &tree);
-                unsolved(explanation)
-            }
+            Err(PubGrubError::NoSolution(tree)) => unsolved(explain::explain(self, &tree)),
             Err(
                 PubGrubError::ErrorChoosingVersion { source, .. }
                 | PubGrubError::ErrorRetrievingDependencies { source, .. }
@@ -109,17 +106,11 @@ impl Problem<'_> {
     }
 }
 
-fn unsolved(explanation: String) -> anyhow::Result<Resolution> {
-    let only_source = explanation.contains("source distribution");
-    let result = Err(anyhow::anyhow!(explanation))
+fn unsolved(explanation: Explanation) -> anyhow::Result<Resolution> {
+    let result = Err(anyhow::anyhow!(explanation.text))
         .context("no solution found when resolving dependencies")
         .unsatisfied();
-    if only_source {
-        return result.hint(
-            "build a wheel with `pip wheel --no-deps NAME==VERSION` and name its folder with `--find-links`",
-        );
-    }
-    result
+    explanation.hints.into_iter().rev().fold(result, Advise::hint)
 }
 
 pub(crate) fn root_version() -> Version {

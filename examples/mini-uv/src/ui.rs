@@ -81,6 +81,20 @@ impl Ui {
         }
     }
 
+    /// A line that says what takes its time, until it is cleared.
+    pub(crate) fn busy(self, message: &'static str) -> ProgressBar {
+        let line = ProgressBar::with_draw_target(None, self.target()).with_message(message);
+        line.set_style(
+            ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        line.tick();
+        line
+    }
+
+    fn target(self) -> ProgressDrawTarget {
+        if self.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
+    }
+
     /// A bar of `len` steps or bytes, hidden where it would only be noise.
     pub(crate) fn bar(
         self,
@@ -88,13 +102,11 @@ impl Ui {
         in_bytes: bool,
         message: impl Into<Cow<'static, str>>,
     ) -> ProgressBar {
-        let target =
-            if self.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let count = if in_bytes { "{bytes}/{total_bytes}" } else { "{pos}/{len}" };
         let template = format!("{{msg}} {{wide_bar:.cyan/dim}} {count}");
         let style = ProgressStyle::with_template(&template)
             .unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = ProgressBar::with_draw_target(Some(len), target);
+        let bar = ProgressBar::with_draw_target(Some(len), self.target());
         let bar = bar.with_style(style).with_message(message);
         bar.tick();
         bar

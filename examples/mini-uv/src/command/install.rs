@@ -144,7 +144,9 @@ impl Job<'_> {
     }
 
     fn solve(&self, problem: &Problem<'_>) -> anyhow::Result<Resolution> {
+        let line = self.tool.ui.busy("Resolving dependencies...");
         let solved = problem.solve();
+        line.finish_and_clear();
         if self.tool.global.offline {
             return solved.hint("the network was disabled by `--offline`: what is not in the cache was not looked for");
         }

@@ -22,11 +22,11 @@ fn other() -> Wheel {
 struct ReadOnly(PathBuf);
 
 impl ReadOnly {
-    fn view(of: &Path, at: PathBuf) -> Self {
-        std::fs::create_dir_all(&at).unwrap();
-        let mount = |command: &mut Command| assert!(command.arg(&at).status().unwrap().success());
+    fn view(of: &Path, at: &Path) -> Self {
+        std::fs::create_dir_all(at).unwrap();
+        let mount = |command: &mut Command| assert!(command.arg(at).status().unwrap().success());
         mount(Command::new("mount").arg("--bind").arg(of));
-        let view = Self(at.clone());
+        let view = Self(at.to_owned());
         mount(Command::new("mount").args(["-o", "remount,bind,ro"]));
         view
     }
@@ -98,7 +98,7 @@ fn a_cache_that_cannot_be_written_is_used_and_left_alone() {
     let (sample, other) = (sample.to_str().unwrap(), other.to_str().unwrap());
     world.install(&environment, &[sample]).success();
     let before = picture(&world.path("cache"));
-    let view = ReadOnly::view(&world.path("cache"), world.path("view"));
+    let view = ReadOnly::view(&world.path("cache"), &world.path("view"));
     let second = world.environment("second");
     std::fs::write(sample, "no wheel any more, but of the same name").unwrap();
     let missed = install(&world, &view.0, &second, &[sample]);
@@ -123,7 +123,7 @@ fn what_a_read_only_cache_has_is_not_unpacked_again() {
     let wheel = sample().write(&world.wheels());
     let wheel = wheel.to_str().unwrap();
     world.install(&environment, &[wheel]).success();
-    let view = ReadOnly::view(&world.path("cache"), world.path("view"));
+    let view = ReadOnly::view(&world.path("cache"), &world.path("view"));
     let second = world.environment("second");
     let ran = install(&world, &view.0, &second, &[wheel, "--verbose"]).success();
     assert!(ran.stderr.contains("copied: 4,"), "{ran:?}");

@@ -127,6 +127,21 @@ fn a_conflict_is_explained_in_sentences() {
 }
 
 #[test]
+fn a_request_that_nothing_satisfies_comes_with_what_may_help() {
+    let scenario = Scenario::new(&[("b", "1.0", &[]), ("b", "2.0", &[]), ("b", "3.0a1", &[])]);
+    scenario.index.add_source("c", "1.0");
+    for (request, hint) in [
+        ("b==4.0", "hint: the newest version of b is 2.0\n"),
+        ("nowhere", "hint: check how `nowhere` is spelled"),
+        ("c", "hint: build a wheel with `pip wheel --no-deps c==1.0`"),
+    ] {
+        scenario.ask(&[request]).failure(1, &["error: ", "cause: ", hint]);
+    }
+    let conflict = scenario.ask(&["b==1.0", "b==2.0"]).failure(1, &["cause: "]);
+    assert!(!conflict.stderr.contains("hint: "), "{conflict:?}");
+}
+
+#[test]
 fn extras_bring_their_own_requirements_and_no_others() {
     let scenario = Scenario::new(&[("b", "1.0", &[]), ("b", "2.0", &[]), ("c", "1.0", &[])]);
     scenario.index.add(
