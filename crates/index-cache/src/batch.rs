@@ -39,12 +39,12 @@ pub enum Durability {
 /// let mut batch = cache.batch();
 /// batch.put("serde", &Put::new().token(b"etag: 1").body(b"document"))?;
 /// batch.put_negative("sered", b"etag: 404")?;
-/// batch.commit(Durability::Durable)?;
+/// assert_eq!(batch.commit(Durability::Durable)?.skipped(), None);
 ///
 /// // The server answered 304 with a new tag: a record of about a hundred bytes.
 /// batch.touch("serde", b"etag: 2")?;
 /// batch.remove("sered")?;
-/// batch.commit(Durability::Fast)?;
+/// assert_eq!(batch.commit(Durability::Fast)?.skipped(), None);
 /// assert_eq!(cache.get("serde")?.expect("stored").token(), b"etag: 2");
 /// assert!(cache.get("sered")?.is_none());
 /// # Ok(())

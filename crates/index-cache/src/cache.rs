@@ -36,7 +36,7 @@ pub const FILE_NAME: &str = "index-v1.ixc";
 /// let cache = IndexCache::open(folder.path().join(index_cache::FILE_NAME), Options::new())?;
 /// let mut batch = cache.batch();
 /// batch.put("serde", &Put::new().token(b"etag: 1").body(b"document"))?;
-/// batch.commit(Durability::Fast)?;
+/// assert_eq!(batch.commit(Durability::Fast)?.skipped(), None);
 /// assert_eq!(cache.get("serde")?.expect("just stored").body()?, b"document");
 /// # Ok(())
 /// # }

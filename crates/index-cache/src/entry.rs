@@ -29,7 +29,7 @@ const SLICE_READS_MAX: u32 = 8;
 /// let cache = IndexCache::open(folder.path().join("index-v1.ixc"), Options::new())?;
 /// let mut batch = cache.batch();
 /// batch.put("serde", &Put::new().token(b"etag: 7").slice("1.0.0", 1, b"first").slice("1.0.1", 0, b"second"))?;
-/// batch.commit(Durability::Fast)?;
+/// assert_eq!(batch.commit(Durability::Fast)?.skipped(), None);
 ///
 /// let entry = cache.get("serde")?.expect("just stored");
 /// assert_eq!(entry.token(), b"etag: 7");

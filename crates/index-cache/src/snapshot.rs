@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// let before = cache.snapshot();
 /// let mut batch = cache.batch();
 /// batch.put("serde", &Put::new().body(b"new"))?;
-/// batch.commit(Durability::Fast)?;
+/// assert_eq!(batch.commit(Durability::Fast)?.skipped(), None);
 /// assert!(before.get("serde")?.is_none());
 /// assert!(cache.snapshot().get("serde")?.is_some());
 /// # Ok(())
