@@ -396,12 +396,11 @@ impl PageSource for Layer {
     }
 
     fn view<'a>(&'a self, page: &'a LoadedPage) -> &'a Page {
-        static EMPTY: Page = [0; PAGE_LEN];
         match page {
             LoadedPage::Copied(page) => page,
             LoadedPage::Mapped(from) => {
                 let map = self.map.as_ref().map(Map::bytes).unwrap_or_default();
-                map.get(*from..).and_then(<[u8]>::first_chunk).unwrap_or(&EMPTY)
+                map.get(*from..).and_then(<[u8]>::first_chunk).unwrap_or(&pages::EMPTY)
             }
         }
     }

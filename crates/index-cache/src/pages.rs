@@ -13,6 +13,8 @@ use crate::slot::Slot;
 
 /// A leaf or branch page.
 pub(crate) type Page = [u8; PAGE_LEN];
+/// A leaf without entries.
+pub(crate) static EMPTY: Page = [0; PAGE_LEN];
 
 /// Above this many slots a leaf asks for twice the leaves: linear probing stays at a few steps.
 pub(crate) const LEAF_FULL: usize = SLOTS * 3 / 4;

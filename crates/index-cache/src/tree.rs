@@ -5,8 +5,8 @@
 
 use crate::error::Result;
 use crate::header::{Header, Pointer};
-use crate::layout::{FANOUT, PAGE_LEN};
-use crate::pages::{self, Page};
+use crate::layout::FANOUT;
+use crate::pages::{self, EMPTY, Page};
 use std::sync::OnceLock;
 
 /// The index of one snapshot.
@@ -43,8 +43,6 @@ pub(crate) trait PageSource {
 
     fn view<'a>(&'a self, page: &'a LoadedPage) -> &'a Page;
 }
-
-static EMPTY: Page = [0; PAGE_LEN];
 
 impl Tree {
     pub(crate) fn new(header: &Header) -> Self {
