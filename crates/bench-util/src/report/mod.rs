@@ -130,6 +130,11 @@ pub struct Missing {
     pub remedy: String,
 }
 
+fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let error = error.downcast_ref::<std::io::Error>();
+    error.is_some_and(|error| error.kind() == std::io::ErrorKind::StorageFull)
+}
+
 impl Report {
     /// Starts an empty report stamped with this process, now.
     pub fn new(name: impl Into<String>, question: impl Into<String>) -> Self {
@@ -178,13 +183,16 @@ impl Report {
 
     /// Names a failure with its causes among what was not measured.
     pub fn failed(&mut self, what: &str, error: &Error) {
-        let mut why = error.to_string();
+        let (mut why, mut remedy) = (error.to_string(), error.remedy().unwrap_or("see the reason"));
         let mut cause = std::error::Error::source(error);
         while let Some(inner) = cause {
             why = format!("{why}: {inner}");
+            if is_full(inner) {
+                remedy = "free space there, or choose another place";
+            }
             cause = inner.source();
         }
-        self.missing(what, redact(&why, &[]), error.remedy().unwrap_or("see the reason"));
+        self.missing(what, redact(&why, &[]), remedy);
     }
 
     /// Names something that could not be had.

@@ -1,6 +1,6 @@
 //! The written report: complete in each format, and safe to publish.
 
-use bench_util::{Comparison, Curve, Error, Goal, Report, Table};
+use bench_util::{Comparison, Curve, Error, Goal, Paired, Report, Table};
 
 const HOSTILE: &str = "<script>alert(1)</script> | \"x\" &\n# head";
 
@@ -51,6 +51,20 @@ fn what_is_missing_is_told_without_repeating_its_remedy() {
     report.failed("a loop mount", &Error::unavailable("the right to mount", "run as root"));
     assert!(report.to_markdown().contains("| the right to mount is missing | run as root |"));
     assert_eq!(report.status(), 2);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_full_disk_in_a_case_is_told_with_its_remedy() {
+    let full = Paired::new("full")
+        .reference("nothing", || ())
+        .case_metered("writes", |_| Err(std::io::Error::from_raw_os_error(28).into()))
+        .run();
+    let mut report = Report::new("full", "?");
+    report.add_or_failed("a tree", full);
+    let text = report.to_markdown();
+    let row = text.lines().find(|line| line.contains("| a tree |")).unwrap();
+    assert!(row.contains("case `writes`") && row.contains("| free space there"), "{row}");
 }
 
 #[test]
