@@ -163,7 +163,7 @@ pub(super) fn curve(curve: &Curve) -> String {
         );
         picture.push_str(&text(47.0, y + 4.0, "end", "faint", &number(tick)));
     }
-    for tick in x_axis.ticks() {
+    for tick in measured(points().map(|point| point.0), &x_axis) {
         picture.push_str(&text(x_axis.place(tick), 230.0, "middle", "faint", &number(tick)));
     }
     picture.push_str(&text(RIGHT, 246.0, "end", "faint", &curve.x_label));
@@ -174,6 +174,16 @@ pub(super) fn curve(curve: &Curve) -> String {
         picture.push_str(&legend(at, name));
     }
     frame(&picture, 262.0 + 18.0 * count(curve.lines.len()), &curve.name)
+}
+
+/// Where it was measured, if those labels do not run into one another; else round numbers.
+fn measured(values: impl Iterator<Item = f64>, axis: &Axis) -> Vec<f64> {
+    const LABEL_WIDTH: f64 = 24.0;
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let apart = |pair: &[f64]| axis.place(pair[1]) - axis.place(pair[0]) >= LABEL_WIDTH;
+    if values.windows(2).all(apart) { values } else { axis.ticks() }
 }
 
 fn line(series: usize, places: &[(f64, f64)]) -> String {

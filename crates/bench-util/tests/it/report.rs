@@ -68,6 +68,20 @@ fn a_full_disk_in_a_case_is_told_with_its_remedy() {
 }
 
 #[test]
+fn a_curve_is_labelled_where_it_was_measured_unless_that_is_too_dense() {
+    let page = |points: Vec<(f64, f64)>| {
+        let mut report = Report::new("curve", "?");
+        report.curves.push(Curve::new("c", "threads", "seconds").line("l", points));
+        report.to_html()
+    };
+    let threads = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+    let measured = page(threads.map(|n| (n, 1.0 / n)).to_vec());
+    assert!(measured.contains(">32</text>") && measured.contains(">64</text>"), "{measured}");
+    let dense = page((1..100).map(|n| (f64::from(n), 1.0)).collect());
+    assert!(!dense.contains(">32</text>") && dense.contains(">50</text>"), "{dense}");
+}
+
+#[test]
 fn every_part_is_in_every_format() {
     let mut report = hostile();
     report.note("the last remark");
