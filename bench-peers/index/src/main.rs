@@ -11,11 +11,16 @@ mod process;
 mod rows;
 mod stores;
 
-use bench_util::{CaseError, Report, Settings};
+use bench_util::{CaseError, Report, Settings, conclude};
 use data::Dataset;
+use std::error::Error;
 use std::process::ExitCode;
 
-fn main() -> Result<ExitCode, CaseError> {
+fn main() -> ExitCode {
+    conclude(run().map_err(|error| -> Box<dyn Error> { error }))
+}
+
+fn run() -> Result<ExitCode, CaseError> {
     let settings = Settings::from_args()?;
     if settings.rest.first().is_some_and(|first| first == process::WORD) {
         process::run(&settings.rest[1..])?;
