@@ -47,6 +47,28 @@ echo "equal locks of $(grep -c '^name' installed.lock) packages;" \
     "index files: $(find home-installed/registry/index -type f | wc -l)" \
     "against $(find home-patched/registry/index -type f | wc -l)"
 
+# Killed at eight moments of a first run; then two at once on an empty cache.
+for moment in 0.1 0.2 0.3 0.4 0.5 0.6 0.8 1.0; do
+    rm -rf home-patched/registry/index
+    (cd tried && rm -f Cargo.lock && CARGO_HOME=$top/home-patched \
+        timeout -s KILL $moment "$patched" generate-lockfile --quiet || true) 2>/dev/null
+    lock killed "$patched" home-patched
+    cmp installed.lock killed.lock
+done
+echo "killed at eight moments: equal locks"
+rm -rf home-patched/registry/index other && cp -r tried other && rm -f other/Cargo.lock
+(cd other && CARGO_HOME=$top/home-patched "$patched" generate-lockfile --quiet) &
+lock beside "$patched" home-patched
+wait $!
+cmp installed.lock beside.lock && cmp installed.lock other/Cargo.lock && echo "two at once: equal locks"
+
+# A file that is not an index cache is left alone.
+cache=$(ls -S home-patched/registry/index/*/.cache/*.ixc | sed -n 1p)
+cp "$cache" kept && head -c 9000 /dev/zero | tr '\0' x > "$cache" && cp "$cache" foreign
+lock foreign "$patched" home-patched
+cmp installed.lock foreign.lock && cmp "$cache" foreign && echo "foreign file: equal lock, untouched"
+cp kept "$cache"
+
 # One hexadecimal digit of a checksum, flipped in both caches.
 flip() { python3 - "$top" "$@" <<'FLIP'
 import pathlib, re, sys
@@ -59,7 +81,7 @@ for file in files:
     file.write_bytes(data)
 FLIP
 }
-flip home-installed/registry/index/*/.cache/se/rd/serde $(grep -la '"name":"serde"' home-patched/registry/index/*/.cache/*.ixc)
+flip home-installed/registry/index/*/.cache/se/rd/serde "$cache"
 lock injured "$(rustup which cargo)" home-installed --offline
 cmp -s installed.lock injured.lock && echo "installed cargo: right" || echo "installed cargo: wrote the wrong checksum into Cargo.lock"
 lock injured "$patched" home-patched --offline 2>/dev/null && echo "patched cargo offline: an answer" || echo "patched cargo offline: a miss"
