@@ -46,6 +46,8 @@ pub struct Entry {
     parts: OnceCell<Box<Parts>>,
 }
 
+const _: () = assert!(size_of::<Entry>() <= 48, "an entry is moved more often than it is made");
+
 /// What has been read of an entry's content.
 #[derive(Debug, Default)]
 struct Parts {
