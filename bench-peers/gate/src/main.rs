@@ -16,10 +16,10 @@ use bench_util::{
 
 const GATE: Goal = Goal::WhollyUnder(1.10);
 /// A run goes on until the intervals are narrow enough to tell a slowdown of a quarter from noise, and
-/// that is no look at the verdict. On a loaded machine the time ends it: twice half a minute.
+/// that is no look at the verdict. On a loaded machine the time ends it: twice 20 seconds.
 const NARROW: f64 = 0.02;
 const ROUNDS_MAX: usize = 60;
-const BUDGET: Duration = Duration::from_secs(28);
+const BUDGET: Duration = Duration::from_secs(20);
 const SAME: &str = "the same build";
 const SLOWED: &str = "a build slowed by a quarter";
 
