@@ -13,15 +13,15 @@ use crate::wheels::{ARM, ENVIRONMENT, Package, Wheels};
 const SIZE_BYTES: u64 = 8 << 30;
 const FULL_BYTES: u64 = 2 << 30;
 
-/// Without torch when quick: it is nine tenths of the bytes.
 pub(crate) fn run(
     tools: &Tools,
     wheels: &Wheels<'_>,
     settings: &Settings,
+    without_torch: bool,
 ) -> Result<Comparison, Error> {
     let chosen: Vec<Package> = ENVIRONMENT
         .into_iter()
-        .filter(|package| !settings.quick || package.name != "torch")
+        .filter(|package| !(without_torch && package.name == "torch"))
         .collect();
     let files: Vec<PathBuf> =
         chosen.iter().map(|package| wheels.find(*package)).collect::<Result<_, _>>()?;

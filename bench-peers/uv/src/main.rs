@@ -4,7 +4,8 @@
 //! cache), each into a fresh environment; #21340 measured a pinned environment over local HTTP.
 //! Both are repeated here, with uv's `content-addressed-cache` off and on in the same rounds.
 //!
-//! Called as `bench-uv MINI_UV [--quick] [--data DIR] [--out DIR]`.
+//! Called as `bench-uv MINI_UV [--quick] [--data DIR] [--out DIR] [ROWS...]`; rows are the names of
+//! packages and `environment`. Rows that are named run, also those that `--quick` leaves out.
 
 mod floor;
 mod http;
@@ -48,13 +49,35 @@ fn main() -> ExitCode {
     }
 }
 
+/// The name of the row of fourteen packages.
+const ENVIRONMENT_ROW: &str = "environment";
+
+/// Which rows were asked for.
+struct Rows<'a>(&'a Settings);
+
+impl Rows<'_> {
+    fn is_named(&self, row: &str) -> bool {
+        self.0.rest.iter().skip(1).any(|named| named == row)
+    }
+
+    fn may_run(&self, row: &str) -> bool {
+        self.0.rest.len() < 2 || self.is_named(row)
+    }
+
+    /// torch is nine tenths of all bytes.
+    fn leave_out_large(&self, row: &str) -> bool {
+        self.0.quick && !self.is_named(row)
+    }
+}
+
 fn run(settings: &Settings) -> Result<Report, Error> {
     let mut report = Report::new("uv", "How long does an install take, against the real uv?");
     let tools = Tools::find(settings)?;
     report.note(format!("uv {}, Python {}.", tools.uv_version, tools.python_version));
     let wheels = Wheels::new(settings, &tools);
-    for package in PACKAGES {
-        if settings.quick && package.is_large {
+    let rows = Rows(settings);
+    for package in PACKAGES.into_iter().filter(|package| rows.may_run(package.name)) {
+        if package.is_large && rows.leave_out_large(package.name) {
             eprintln!("     Leaving out {} (--quick)", package.name);
             report.note(format!("{} is left out by --quick.", package.name));
             continue;
@@ -65,10 +88,13 @@ fn run(settings: &Settings) -> Result<Report, Error> {
             Err(error) => report.failed(package.name, &error),
         }
     }
-    let left_out = if settings.quick { "all but torch of 14" } else { "14" };
-    eprintln!("     Installing {left_out} packages over loopback HTTP");
-    let over_http = http::run(&tools, &wheels, settings);
-    report.add_or_failed("14 packages over loopback HTTP", over_http);
+    if rows.may_run(ENVIRONMENT_ROW) {
+        let without_torch = rows.leave_out_large(ENVIRONMENT_ROW);
+        let count = if without_torch { "all but torch of 14" } else { "14" };
+        eprintln!("     Installing {count} packages over loopback HTTP");
+        let over_http = http::run(&tools, &wheels, settings, without_torch);
+        report.add_or_failed("14 packages over loopback HTTP", over_http);
+    }
     report.note("Environments and caches are on a journaled ext4 in memory, wheels in the page cache; making the environment is not timed. Cold starts without any cache, so both programs also ask the interpreter about itself.");
     report.write(&settings.out)?;
     Ok(report)
