@@ -199,6 +199,28 @@ fn files_are_shared_with_the_cache_except_those_that_must_be_fresh() {
 }
 
 #[test]
+fn a_wheel_cannot_bring_the_files_that_the_installer_writes() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let own = ["INSTALLER", "REQUESTED", "direct_url.json"];
+    let wheel = own.iter().fold(Wheel::module("sample", "1.0"), |wheel, name| {
+        wheel.in_dist_info(name, "what the wheel says\n")
+    });
+    let wheel = wheel.write(&world.wheels());
+    world.install(&environment, &[wheel.to_str().unwrap()]).success();
+    let dist_info = environment.site().join("sample-1.0.dist-info");
+    for name in own {
+        let path = dist_info.join(name);
+        assert_eq!(std::fs::metadata(&path).unwrap().nlink(), 1, "{name}");
+        assert!(!std::fs::read_to_string(&path).unwrap().contains("wheel says"), "{name}");
+    }
+    let kept = picture(&world.path("cache").join("store"));
+    let held = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("what the wheel says");
+    assert!(!kept.values().any(|bytes| held(bytes)), "the store keeps what nobody will use");
+    world.run(&["cache", "verify"]).success();
+}
+
+#[test]
 fn copies_are_independent_of_the_cache() {
     let world = World::new();
     let environment = world.environment("env");
@@ -369,6 +391,21 @@ fn a_file_and_a_folder_of_one_name_cannot_both_be_there() {
         let all = ["pip", "uninstall", "one", "two", "--python", environment.str()];
         world.run(&all).success();
     }
+}
+
+#[test]
+fn an_upgrade_that_fails_while_it_is_moved_into_place_is_undone() {
+    let world = World::new();
+    let environment = world.environment("env");
+    let old = Wheel::module("one", "1.0").file("one/old.txt", "old").write(&world.wheels());
+    let new = Wheel::module("one", "2.0").file("zzz/x", "last to be moved").write(&world.wheels());
+    world.install(&environment, &[old.to_str().unwrap()]).success();
+    std::fs::write(environment.site().join("zzz"), "of somebody else").unwrap();
+    let before = environment.picture();
+    let ran = world.install(&environment, &[new.to_str().unwrap()]);
+    ran.failure(2, &["error: failed to install one==2.0", "zzz` is a file", "hint: "]);
+    assert_eq!(environment.picture(), before);
+    assert_eq!(environment.python("import one; print(one.VERSION)"), "1.0");
 }
 
 #[test]

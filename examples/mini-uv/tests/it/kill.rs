@@ -4,6 +4,7 @@
 //! it. What the next process finds must be the old environment or the new one, file by file.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -205,6 +206,28 @@ fn two_processes_change_one_environment_one_after_the_other() {
         assert!(child.wait().unwrap().success());
     }
     assert_eq!(difference(&environment.picture(), &old, &new), "");
+}
+
+#[test]
+fn nothing_is_changed_while_another_process_has_the_environment() {
+    let (world, index) = (World::new(), serve(0));
+    let environment = world.environment("env");
+    let before = environment.picture();
+    let lock = std::fs::File::create(environment.path.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    let args = ["pip", "install", "--index-url", &index.url(), "--python", environment.str()];
+    let mut command = world.command(&args);
+    let mut child = command.arg("part1==1.0").stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert_eq!(line, "Waiting for another process that uses this environment\n");
+    assert_eq!(environment.picture(), before);
+    assert!(child.try_wait().unwrap().is_none(), "it did not wait");
+    drop(lock);
+    std::io::copy(&mut stderr, &mut std::io::sink()).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(environment.python("import part1; print(part1.VERSION)"), "1.0");
 }
 
 /// What is in the packages' folder, but for what tells the environments apart.
