@@ -35,7 +35,9 @@ fn a_thread_that_does_not_start_after_k_others_loses_no_handle_for_every_k() {
             let stats = closer.stats();
             assert_eq!(errors.len(), 4);
             assert_eq!(stats.inline + stats.deferred, 400, "{stats:?}");
-            assert!(stats.threads_max <= allowed + 1, "{stats:?}");
+            // Counted from the decision to start one; two threads may decide before one start fails.
+            let failed = usize::try_from(stats.spawn_failed).unwrap();
+            assert!(stats.threads_max <= allowed + failed, "{stats:?}");
         });
     }
 }
@@ -105,7 +107,9 @@ fn a_worker_that_is_kept_but_never_run_hangs_nothing() {
             })
             .unwrap();
         drop(closer);
-        assert!(!kept.lock().unwrap().is_empty());
+        // Taken out: a worker holds its pool, which holds this list.
+        let kept = std::mem::take(&mut *kept.lock().unwrap());
+        assert!(!kept.is_empty());
     });
 }
 
