@@ -1,6 +1,8 @@
 //! Windows: no handles to folders, so names are joined to a path; the read-only attribute is the
 //! only permission, and executables are told by their names.
 
+#![expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "same signatures as on Unix")]
+
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
@@ -108,7 +110,7 @@ impl Dir {
     pub(crate) fn mount(&self) -> io::Result<MountId> {
         let handle = winapi_util::Handle::from_path_any(&self.path)?;
         let found = winapi_util::file::information(&handle)?;
-        Ok(MountId { device: found.volume_serial_number().into(), mount: 0 })
+        Ok(MountId { device: found.volume_serial_number(), mount: 0 })
     }
 }
 
@@ -129,7 +131,7 @@ pub(crate) fn stat_file(file: &File) -> io::Result<Seen> {
         changed_s: instant(metadata.created()?).seconds,
         mode: 0,
         links: found.number_of_links(),
-        inode: Inode { device: found.volume_serial_number().into(), number: found.file_index() },
+        inode: Inode { device: found.volume_serial_number(), number: found.file_index() },
         owner: 0,
         disk_bytes: metadata.len(),
     })
@@ -160,8 +162,8 @@ pub(crate) fn current_owner() -> u32 {
     0
 }
 
-/// ERROR_INVALID_FUNCTION, _ACCESS_DENIED, _NOT_SAME_DEVICE, _NOT_SUPPORTED, _TOO_MANY_LINKS and the
-/// cloud file that cannot be linked (396).
+/// Refused are `ERROR_INVALID_FUNCTION`, `_ACCESS_DENIED`, `_NOT_SAME_DEVICE`, `_NOT_SUPPORTED` and
+/// the cloud file that cannot be linked (396); 1142 is `ERROR_TOO_MANY_LINKS`.
 pub(crate) fn link_failure(error: &io::Error) -> LinkFailure {
     match error.raw_os_error() {
         Some(2 | 3) => LinkFailure::Missing,
