@@ -50,6 +50,7 @@ pub(super) fn folder_residence(_folder: &Path) -> Residence {
     Residence::User
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "same signature as on Unix")]
 pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
     // NTFS journals names; there is no handle to sync.
     Ok(())

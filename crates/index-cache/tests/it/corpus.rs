@@ -1,4 +1,5 @@
-//! Replays the seeds of the fuzz target, whole, cut, and with each of some bytes changed.
+//! Replays the fuzz target's corpus: seeds, and the fewest inputs that reached what fuzzing reached.
+//! Each whole, cut, and with each of some bytes changed.
 
 use crate::fuzzed;
 use std::fs;
@@ -12,12 +13,12 @@ fn seeds_of_index_file_are_read_or_refused() {
         let mut data = fs::read(entry.unwrap().path()).unwrap();
         fuzzed::index_file(&data);
         fuzzed::index_file(&data[..data.len() / 2]);
-        for at in (0..data.len()).step_by(997) {
+        for at in (0..data.len()).step_by(9_973) {
             data[at] ^= 0x40;
             fuzzed::index_file(&data);
             data[at] ^= 0x40;
         }
         count += 1;
     }
-    assert!(count >= 3, "there are seeds");
+    assert!(count >= 40, "only {count} inputs are there");
 }

@@ -1,6 +1,7 @@
 //! The example program, run on real files: what it prints and what it answers.
 
 use crate::basics::{folder, open, put};
+#[cfg(unix)]
 use index_cache::{Durability, Put};
 use std::fs;
 use std::path::Path;
@@ -28,6 +29,7 @@ fn name(path: &Path) -> &str {
 }
 
 /// A cache file of two entries, one of them replaced a few times.
+#[cfg(unix)]
 fn file(folder: &Path) -> String {
     let path = folder.join("index-v1.ixc");
     let cache = index_cache::IndexCache::open(&path, index_cache::Options::new().schema([7; 32]));

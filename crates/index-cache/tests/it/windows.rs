@@ -71,10 +71,10 @@ fn a_compaction_over_an_open_file_is_done_by_windows_skipped_under_wine_and_harm
         put(&open(&folder), "serde", value);
     }
     assert!(reader.refresh().unwrap());
-    let compacted = open(&folder).compact().unwrap();
-    let is_expected =
-        matches!(compacted, Compacted::Done(_) | Compacted::Skipped(WriteSkipped::InUse));
-    assert!(is_expected, "{compacted:?}");
+    match open(&folder).compact().unwrap() {
+        Compacted::Done(_) | Compacted::Skipped(WriteSkipped::InUse) => {}
+        other => panic!("{other:?}"),
+    }
     for cache in [&reader, &open(&folder)] {
         assert_eq!(body(cache, "serde").unwrap(), b"three");
         assert!(cache.verify().unwrap().is_sound());
