@@ -48,6 +48,7 @@ fn zipped(files: &[File]) -> io::Result<Vec<u8>> {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .last_modified_time(zip::DateTime::default())
+            .system(zip::System::Unix) // Or Windows would write archives without permissions.
             .unix_permissions(mode);
         zip.start_file(&*file.path, options)?;
         zip.write_all(&file.body)?;

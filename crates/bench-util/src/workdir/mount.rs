@@ -111,7 +111,7 @@ fn require_space(root: &Path, size_bytes: u64) -> Result<()> {
 
 #[cfg(not(unix))]
 fn require_space(_root: &Path, _size_bytes: u64) -> Result<()> {
-    Ok(())
+    require_root()
 }
 
 #[cfg(unix)]
@@ -122,7 +122,7 @@ fn used_bytes(top: &Path) -> Result<u64> {
 
 #[cfg(not(unix))]
 fn used_bytes(_top: &Path) -> Result<u64> {
-    Ok(0)
+    Err(Error::unavailable("the space that a folder uses", "run on Linux"))
 }
 
 #[cfg(unix)]

@@ -1,10 +1,6 @@
 //! What users of the crate rely on.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "helpers of tests may panic and print"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod paired;
 mod report;

@@ -1,6 +1,7 @@
 //! The runner, with work whose cost is decided by the test.
 
 use std::cell::RefCell;
+#[cfg(unix)]
 use std::process::Command;
 use std::time::Duration;
 

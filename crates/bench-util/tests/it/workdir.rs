@@ -1,9 +1,15 @@
 //! Work folders: fresh, on the file system that was asked for, and gone afterwards.
 
+#[cfg(target_os = "linux")]
 use std::path::Path;
 
-use bench_util::{Place, Workdir, disk_usage, page_cache};
+#[cfg(unix)]
+use bench_util::disk_usage;
+#[cfg(target_os = "linux")]
+use bench_util::page_cache;
+use bench_util::{Place, Workdir};
 
+#[cfg(target_os = "linux")]
 fn ext4() -> Place {
     Place::JournaledExt4 { size_bytes: 64 << 20 }
 }
@@ -139,6 +145,7 @@ fn assert_leaves_nothing(signal: &str, test: &str, start: fn() -> Workdir) {
 }
 
 #[cfg(target_os = "linux")]
+#[expect(clippy::print_stdout, reason = "the process that started this one reads it")]
 fn hang(work: &Workdir) -> ! {
     println!("top={}", work.path().display());
     loop {
