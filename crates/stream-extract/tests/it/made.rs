@@ -4,12 +4,17 @@ use std::io::{Cursor, Write as _};
 
 use zip::write::SimpleFileOptions;
 
+/// As on Unix, wherever this runs: the crate writes no permissions on Windows otherwise.
+fn options(executable: bool) -> SimpleFileOptions {
+    let mode = if executable { 0o755 } else { 0o644 };
+    SimpleFileOptions::default().system(zip::System::Unix).unix_permissions(mode)
+}
+
 /// A zip by the `zip` crate: `(name, content, executable)`; names that end in `/` are folders.
 pub(crate) fn zip(entries: &[(&str, &[u8], bool)]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for &(name, content, executable) in entries {
-        let mode = if executable { 0o755 } else { 0o644 };
-        let options = SimpleFileOptions::default().unix_permissions(mode);
+        let options = options(executable);
         if name.ends_with('/') {
             writer.add_directory(name, options).unwrap();
         } else {
@@ -24,9 +29,7 @@ pub(crate) fn zip(entries: &[(&str, &[u8], bool)]) -> Vec<u8> {
 pub(crate) fn try_zip(entries: &[(&str, &[u8], bool)]) -> Option<Vec<u8>> {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for &(name, content, executable) in entries {
-        let mode = if executable { 0o755 } else { 0o644 };
-        let options = SimpleFileOptions::default().unix_permissions(mode);
-        writer.start_file(name, options).ok()?;
+        writer.start_file(name, options(executable)).ok()?;
         writer.write_all(content).ok()?;
     }
     writer.finish().ok().map(Cursor::into_inner)
