@@ -4,6 +4,7 @@
 //! Every step runs even when an earlier one failed, so that one run shows all there is to mend.
 //! `.ci/run` installs what the steps need; this file installs nothing.
 
+use std::fs;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -11,25 +12,26 @@ use crate::shell;
 
 mod steps;
 
-use steps::{FURTHER, STEPS, Step};
+use steps::{STEPS, Step};
 
 /// Runs the steps that `arguments` choose, or all; the exit code is a failure when one failed.
 #[expect(clippy::print_stdout, reason = "the report is this chore's product")]
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let (options, words): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|argument| argument.starts_with("--"));
-    let full = !words.is_empty() || options.iter().any(|option| *option == "--full");
-    let further = if full { FURTHER } else { &[] };
-    let all = STEPS.iter().chain(further);
-    let chosen: Vec<_> = all.filter(|step| step.is_chosen_by(&words)).collect();
-    if options.iter().any(|option| *option == "--list") {
+    let chosen: Vec<_> = STEPS.iter().filter(|step| step.is_chosen_by(&words)).collect();
+    if let Some(unknown) = options.iter().find(|option| **option != "--list") {
+        println!("there is no option {unknown}; `--list` names the steps");
+        return ExitCode::FAILURE;
+    }
+    if !options.is_empty() {
         for step in &chosen {
             println!("{}: {}", step.name, step.rendered());
         }
         return ExitCode::SUCCESS;
     }
     if chosen.is_empty() {
-        println!("no step is called {words:?}; `cargo xtask ci --full --list` names all");
+        println!("no step is called {words:?}; `cargo xtask ci --list` names all");
         return ExitCode::FAILURE;
     }
     let outcomes: Vec<_> = chosen.into_iter().map(Step::run).collect();
@@ -44,21 +46,27 @@ fn report(outcomes: &[Outcome]) {
     for outcome in outcomes {
         println!("{}", outcome.line());
     }
-    let total: Duration = outcomes.iter().map(|outcome| outcome.took).sum();
-    println!("{:<20} {:>6.1} min", "total", total.as_secs_f64() / 60.0);
+    let minutes = |part: fn(&Outcome) -> Duration| {
+        outcomes.iter().map(part).sum::<Duration>().as_secs_f64() / 60.0
+    };
+    let (took, computed) = (minutes(|outcome| outcome.took), minutes(|outcome| outcome.computed));
+    println!("{:<20} {took:>6.1} min   {computed:>6.1} min of CPU time", "total");
 }
 
 /// How one step ended.
 struct Outcome {
     name: &'static str,
     took: Duration,
+    /// CPU time of all processes: on a machine that does other things too, the truer figure.
+    computed: Duration,
     error: Option<String>,
 }
 
 impl Outcome {
     fn line(&self) -> String {
         let verdict = self.error.as_deref().unwrap_or("ok");
-        format!("{:<20} {:>6.0} s   {verdict}", self.name, self.took.as_secs_f64())
+        let (took, computed) = (self.took.as_secs_f64(), self.computed.as_secs_f64());
+        format!("{:<20} {took:>6.0} s   {computed:>6.0} s of CPU time   {verdict}", self.name)
     }
 }
 
@@ -89,14 +97,24 @@ impl Step {
     #[expect(clippy::print_stdout, reason = "a person following the log sees where it is")]
     fn run(&self) -> Outcome {
         println!("\n==> {}: {}", self.name, self.rendered());
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), cpu_time_of_children());
         let error = match self.command().status() {
             Ok(status) if status.success() => None,
             Ok(status) => Some(format!("FAILED: {status}")),
             Err(error) => Some(format!("FAILED: could not run: {error}")),
         };
-        Outcome { name: self.name, took: start.elapsed(), error }
+        let computed = cpu_time_of_children().saturating_sub(before);
+        Outcome { name: self.name, took: start.elapsed(), computed, error }
     }
+}
+
+/// User and system time of all processes that were started here and have ended; zero where there is
+/// no `/proc`. See `proc_pid_stat(5)`: ticks of a hundredth of a second, fields 16 and 17.
+fn cpu_time_of_children() -> Duration {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = after_name.split_whitespace().skip(13).take(2);
+    Duration::from_millis(ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>() * 10)
 }
 
 #[cfg(test)]
@@ -120,10 +138,18 @@ mod tests {
     }
 
     #[test]
+    fn what_a_step_computed_is_counted() {
+        let busy = "timeout 0.5 sha256sum /dev/zero";
+        let computed = step("busy", busy).run().computed;
+        assert!(computed > Duration::ZERO, "{computed:?}");
+        assert_eq!(step("idle", "true").run().error, None);
+    }
+
+    #[test]
     fn names_are_unique_so_that_a_step_can_be_chosen() {
-        let mut names: Vec<_> = STEPS.iter().chain(FURTHER).map(|step| step.name).collect();
+        let mut names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), STEPS.len() + FURTHER.len());
+        assert_eq!(names.len(), STEPS.len());
     }
 }

@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     chaos.run_until(Instant::now() + Duration::from_secs_f64(plan.minutes * 60.0), &disk)?;
     disk.make_room()?;
     println!("{}", chaos.summary());
+    chaos.check()?;
     index::check(disk.path())?;
     objects::check(disk.path())?;
     uv.check()?;

@@ -1,8 +1,5 @@
-//! What is checked. Cheap and likely failures come first; nothing here decides how steps are run.
-//!
-//! [`STEPS`] run for every change. [`FURTHER`] ones take much longer, or need what a machine may not
-//! get, and run by name or with `--full`: other platforms, sanitizers, fuzzing. `docs/PLATFORMS.md`
-//! has the reason for each.
+//! What is checked, for every change. Cheap and likely failures come first; nothing here decides
+//! how steps are run. `docs/PLATFORMS.md` says what each of the later ones shows and what not.
 
 /// One step: its name, its command (words without quoting) and additional environment.
 pub(super) struct Step {
@@ -39,8 +36,14 @@ pub(super) const STEPS: &[Step] = &[
         command: "cargo doc --workspace --no-deps --all-features",
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
-    step("supply chain", "cargo deny check bans licenses sources"),
+    step(
+        "supply chain",
+        "cargo deny check -D unnecessary-skip -D unmatched-skip bans licenses sources",
+    ),
     step("spelling", "typos"),
+    // Against docs/api.
+    step("interfaces", "cargo xtask api"),
+    step("older compiler", ".ci/older-compiler"),
     // Every interleaving of the closing queue, and thousands of random ones of larger cases.
     Step {
         name: "schedules (loom)",
@@ -53,13 +56,8 @@ pub(super) const STEPS: &[Step] = &[
         environment: &[("RUSTFLAGS", "--cfg shuttle")],
     },
     step("soak", "cargo xtask soak --minutes 2"),
-];
-
-/// Other platforms, sanitizers and fuzzing; by name, or all of them with `--full`.
-pub(super) const FURTHER: &[Step] = &[
-    // Against docs/api; further, because the format that it reads belongs to one compiler version.
-    step("interfaces", "cargo xtask api"),
     // Windows programs run under Wine. The libraries only: the examples' tests drive Unix tools.
+    step("windows tests", concat!("cargo xtask windows ", libraries!())),
     step(
         "windows lints",
         concat!(
@@ -68,7 +66,6 @@ pub(super) const FURTHER: &[Step] = &[
             " -- -D warnings"
         ),
     ),
-    step("windows tests", concat!("cargo xtask windows ", libraries!())),
     // Type checks where nothing can be linked.
     step("msvc types", concat!(".ci/cross x86_64-pc-windows-msvc check --tests ", libraries!())),
     step("macos types", concat!(".ci/cross aarch64-apple-darwin check --tests ", libraries!())),

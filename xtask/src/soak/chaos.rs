@@ -35,15 +35,21 @@ impl Actor {
         Self { name, command: Box::new(command), few_descriptors: false, running: None }
     }
 
-    /// The process may open 24 files, standard streams included.
+    /// Each process may open 6 to 25 files, standard streams included: some cannot even begin, some
+    /// fail in the middle, some come through.
     pub(super) fn with_few_descriptors(self) -> Self {
         Self { few_descriptors: true, ..self }
+    }
+
+    fn described(&self) -> String {
+        let few = if self.few_descriptors { " (few descriptors)" } else { "" };
+        format!("{}{few}", self.name)
     }
 
     fn start(&mut self, dice: &mut Dice) -> Result<()> {
         let mut command = (self.command)(dice);
         if self.few_descriptors {
-            command = limited(&command);
+            command = limited(&command, 6 + dice.below(20));
         }
         let what = shell::rendered(&command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -59,9 +65,10 @@ impl Actor {
 }
 
 /// The command below `prlimit`, which becomes it.
-fn limited(command: &Command) -> Command {
+fn limited(command: &Command, descriptors: u64) -> Command {
     let mut limited = Command::new("prlimit");
-    limited.args(["--nofile=24:24", "--"]).arg(command.get_program()).args(command.get_args());
+    limited.arg(format!("--nofile={descriptors}:{descriptors}"));
+    limited.arg("--").arg(command.get_program()).args(command.get_args());
     limited
 }
 
@@ -69,7 +76,7 @@ fn limited(command: &Command) -> Command {
 pub(super) struct Chaos {
     dice: Dice,
     actors: Vec<Actor>,
-    counts: BTreeMap<(&'static str, &'static str), u64>,
+    counts: BTreeMap<(String, &'static str), u64>,
     fills: u64,
 }
 
@@ -118,7 +125,7 @@ impl Chaos {
                 None if Instant::now() < running.until => continue,
                 None => kill(running),
             };
-            *self.counts.entry((actor.name, ended)).or_default() += 1;
+            *self.counts.entry((actor.described(), ended)).or_default() += 1;
             actor.running = None;
         }
         Ok(())
@@ -131,10 +138,21 @@ impl Chaos {
         }
     }
 
+    /// Whoever can end must have come to a good end now and then, or nothing was tried.
+    pub(super) fn check(&self) -> Result<()> {
+        let count = |actor: &String, ended| *self.counts.get(&(actor.clone(), ended)).unwrap_or(&0);
+        for (actor, ended) in self.counts.keys() {
+            if *ended == "failed" && count(actor, "succeeded") == 0 {
+                return Err(format!("{actor} never succeeded\n{}", self.summary()).into());
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn summary(&self) -> String {
         let mut lines = vec![format!("the disk was full {} times", self.fills.div_ceil(2))];
         for ((actor, ended), count) in &self.counts {
-            lines.push(format!("{actor:<14} {ended:<9} {count:>6}"));
+            lines.push(format!("{actor:<32} {ended:<9} {count:>6}"));
         }
         lines.join("\n")
     }

@@ -34,8 +34,9 @@ impl Ground {
         Ok(ground)
     }
 
+    /// One of them with few descriptors.
     pub(super) fn actors(&self) -> Vec<Actor> {
-        (0..2).map(|_| self.clone().actor()).collect()
+        vec![self.clone().actor(), self.clone().actor().with_few_descriptors()]
     }
 
     fn actor(self) -> Actor {

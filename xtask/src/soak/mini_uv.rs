@@ -30,9 +30,10 @@ impl Ground {
         Ok(ground)
     }
 
-    /// Three for two environments, so that some wait for each other.
+    /// Three for two environments, so that some wait for each other; one with few descriptors.
     pub(super) fn actors(&self) -> Vec<Actor> {
-        (0..3).map(|_| self.clone().actor()).collect()
+        let actor = || self.clone().actor();
+        vec![actor(), actor(), actor().with_few_descriptors()]
     }
 
     fn actor(self) -> Actor {
