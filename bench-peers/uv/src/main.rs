@@ -14,39 +14,28 @@ mod server;
 mod tools;
 mod wheels;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use bench_util::{Error, Report, Settings};
+use bench_util::{CaseError, Error, Report, Settings, conclude};
 
 use local::Local;
 use tools::Tools;
 use wheels::{PACKAGES, Wheels};
 
 fn main() -> ExitCode {
-    let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
+    conclude(start().map_err(|error| -> Box<dyn std::error::Error> { error }))
+}
+
+fn start() -> Result<ExitCode, CaseError> {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let [flag, wheel, dir] = &arguments[..]
         && flag == "--floor"
     {
-        return match floor::run(wheel.as_ref(), dir.as_ref()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("error: {error}");
-                ExitCode::from(2)
-            }
-        };
+        floor::run(wheel.as_ref(), dir.as_ref())?;
+        return Ok(ExitCode::SUCCESS);
     }
-    match Settings::from_args().and_then(|settings| run(&settings)) {
-        Ok(report) => report.exit_code(),
-        Err(error) => {
-            eprintln!("error: {error}");
-            let mut cause = std::error::Error::source(&error);
-            while let Some(inner) = cause {
-                eprintln!("  cause: {inner}");
-                cause = inner.source();
-            }
-            ExitCode::from(2)
-        }
-    }
+    Ok(run(&Settings::from_args()?)?.exit_code())
 }
 
 /// The name of the row of fourteen packages.
