@@ -11,16 +11,34 @@ const KEYS: [&str; 12] =
     ["a", "ab", "abc", "serde", "syn", "quote", "libc", "rand", "log", "time", "url", "http"];
 const KILLS: u64 = 40;
 
+/// A process that is killed with its test, however that ends.
+struct Worker(Child);
+
+impl Worker {
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may have been killed already; there is nobody left to tell.
+        let _killed = self.0.kill();
+        let _ended = self.0.wait();
+    }
+}
+
 /// Starts this very test program as a worker.
-fn start(role: &str, path: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+fn start(role: &str, path: &Path) -> Worker {
+    let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "processes::as_a_worker", "--nocapture"])
         .env("INDEX_CACHE_TEST_ROLE", role)
         .env("INDEX_CACHE_TEST_PATH", path)
         .stdout(Stdio::null())
         .stderr(Stdio::inherit())
-        .spawn()
-        .unwrap()
+        .spawn();
+    Worker(child.unwrap())
 }
 
 /// Does nothing unless it was started by another test; then works until it is killed.
@@ -83,13 +101,11 @@ fn readers_see_whole_batches_while_writers_and_compactors_are_killed() {
         // A little different each time, so that the kill falls on another step of a commit.
         std::thread::sleep(Duration::from_micros(kill * 1_337 % 20_000));
         let (role, worker) = &mut workers[usize::try_from(kill % 3).unwrap()];
-        worker.kill().unwrap();
-        worker.wait().unwrap();
+        worker.kill();
         *worker = start(role, &path);
     }
-    for (_, mut worker) in workers {
-        worker.kill().unwrap();
-        worker.wait().unwrap();
+    for (_, worker) in &mut workers {
+        worker.kill();
     }
     assert!(seen.len() > 10, "the writers were seen at work: {}", seen.len());
     let cache = open(&folder);
