@@ -243,6 +243,17 @@ fn open_to_all(path: &Path) -> PathBuf {
 
 const NOBODY: u32 = 65534;
 
+/// A store that root put a file into and any user may add to, as a shared cache folder would be.
+fn a_shared_store_and_nobodys_folder(ground: &Ground) -> (String, PathBuf) {
+    open_to_all(ground.root.path());
+    let env = open_to_all(&ground.path("nobody"));
+    let store = ground.path("store").to_str().unwrap().to_owned();
+    run(&["put", &store, ground.path("root").to_str().unwrap(), "WroteAndPublished"], None, None);
+    let chmod = Command::new("chmod").args(["-R", "a+rwX", &store]).status().unwrap();
+    assert!(chmod.success());
+    (store, env)
+}
+
 #[test]
 fn another_users_object_is_copied_where_hard_links_are_protected() {
     if !can_run(true, &["chmod"]) {
@@ -252,14 +263,7 @@ fn another_users_object_is_copied_where_hard_links_are_protected() {
     let before = fs::read_to_string(setting).unwrap();
     assert_eq!(before.trim(), "1", "this test needs the default of every distribution: {setting}");
     let ground = Ground::new();
-    open_to_all(ground.root.path());
-    let env = open_to_all(&ground.path("nobody"));
-    let store = ground.path("store");
-    let store = store.to_str().unwrap();
-    run(&["put", store, ground.path("root").to_str().unwrap(), "WroteAndPublished"], None, None);
-    // A store that another user may add to, as a shared cache folder would be.
-    let chmod = Command::new("chmod").args(["-R", "a+rwX", store]).status().unwrap();
-    assert!(chmod.success());
+    let (store, env) = a_shared_store_and_nobodys_folder(&ground);
     let object = fs::read_dir(ground.path("store/v1/objects"))
         .unwrap()
         .flat_map(|shard| fs::read_dir(shard.unwrap().path()).unwrap())
@@ -268,7 +272,7 @@ fn another_users_object_is_copied_where_hard_links_are_protected() {
         .unwrap();
     let private = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     fs::set_permissions(&object, private).unwrap();
-    run(&["put", store, env.to_str().unwrap(), "Copied"], None, Some(NOBODY));
+    run(&["put", &store, env.to_str().unwrap(), "Copied"], None, Some(NOBODY));
     assert_eq!((links(&object), links(&env.join("file"))), (2, 1));
 }
 
@@ -304,17 +308,11 @@ fn a_shard_that_is_closed_to_a_user_costs_sharing_and_nothing_else() {
         return;
     }
     let ground = Ground::new();
-    open_to_all(ground.root.path());
-    let env = open_to_all(&ground.path("nobody"));
-    let store = ground.path("store");
-    let store = store.to_str().unwrap();
-    run(&["put", store, ground.path("root").to_str().unwrap(), "WroteAndPublished"], None, None);
-    let chmod = Command::new("chmod").args(["-R", "a+rwX", store]).status().unwrap();
-    assert!(chmod.success());
+    let (store, env) = a_shared_store_and_nobodys_folder(&ground);
     for shard in fs::read_dir(ground.path("store/v1/objects")).unwrap() {
         let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         fs::set_permissions(shard.unwrap().path(), closed).unwrap();
     }
     let refused = "WrotePrivate(Refused(13))";
-    run(&["put", store, env.to_str().unwrap(), refused], None, Some(NOBODY));
+    run(&["put", &store, env.to_str().unwrap(), refused], None, Some(NOBODY));
 }
