@@ -209,12 +209,12 @@ fn put_whole(
     buffer: &mut [u8],
     executable: Executable,
 ) -> Result<Digest, CaseError> {
-    let bytes = &mut buffer[..usize::try_from(entry.size)?];
-    reader.read_exact(bytes)?;
-    // The checksum of the archive is checked at the end.
-    if reader.read(&mut [0])? != 0 {
-        return Err("an entry is longer than stated".into());
+    // Room behind the last byte lets the inflater keep its fast path to the end, as in the reference.
+    let read = fill(reader, buffer)?;
+    if read as u64 != entry.size || (read == buffer.len() && reader.read(&mut [0])? != 0) {
+        return Err("an entry is not as long as stated".into());
     }
+    let bytes = &buffer[..read];
     let digest = Digest::of(bytes);
     to.put(entry.path, bytes, digest, executable)?;
     Ok(digest)
