@@ -99,9 +99,12 @@ enum Phase {
     Second,
 }
 
+/// A name, the wheels, those that were there before, what is measured, and the goal.
+type Column<'a> = (&'static str, &'a [&'static str], &'a [&'static str], Phase, f64);
+
 fn pipelines(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) -> Result<()> {
     let big: &[&str] = if settings.quick { &QUICK_BIG } else { &BIG };
-    let columns: [(&str, &[&str], &[&str], Phase, f64); 4] = [
+    let columns: [Column<'_>; 4] = [
         ("cold, small files", &SMALL, &[], Phase::Cold, 0.90),
         ("cold, big libraries", big, &[], Phase::Cold, 1.00),
         ("patch upgrade", &SMALL, &SMALL_BEFORE, Phase::Upgrade, 0.65),
