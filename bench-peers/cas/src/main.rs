@@ -14,7 +14,7 @@ use bench_cas::orders::{self, Order};
 use bench_cas::pipelines::{Pipeline, Site};
 use bench_util::{
     CaseError, Comparison, Goal, Meter, Metric, Paired, Place, Ratio, Report, Result, Settings,
-    Table, Workdir, count_syscalls,
+    Table, Workdir, conclude, count_syscalls,
 };
 
 const SMALL: [&str; 2] = ["sympy==1.14.0", "django==5.2.2"];
@@ -30,26 +30,16 @@ const TABLES: [&str; 3] = ["pipelines", "orders", "calls"];
 const GIB: u64 = 1 << 30;
 
 fn main() -> ExitCode {
-    let settings = match Settings::from_args() {
-        Ok(settings) => settings,
-        Err(error) => return fail(&error),
-    };
-    let done = match settings.rest.as_slice() {
+    conclude(start().map_err(|error| -> Box<dyn std::error::Error> { error }))
+}
+
+fn start() -> std::result::Result<ExitCode, CaseError> {
+    let settings = Settings::from_args()?;
+    match settings.rest.as_slice() {
         [one, rest @ ..] if one == "one" => run_one(&settings, rest).map(|()| ExitCode::SUCCESS),
         names if names.iter().all(|name| TABLES.contains(&name.as_str())) => run(&settings),
         _ => Err("usage: bench-cas [--quick] [--data DIR] [--out DIR] [TABLE...]".into()),
-    };
-    done.unwrap_or_else(|error| fail(&*error))
-}
-
-fn fail(error: &(dyn std::error::Error + 'static)) -> ExitCode {
-    eprintln!("bench-cas: {error}");
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        eprintln!("  because: {error}");
-        cause = error.source();
     }
-    ExitCode::from(2)
 }
 
 fn run(settings: &Settings) -> std::result::Result<ExitCode, CaseError> {
