@@ -1,6 +1,8 @@
 //! The written report: complete in each format, and safe to publish.
 
-use bench_util::{Comparison, Curve, Error, Goal, Paired, Report, Table};
+#[cfg(unix)]
+use bench_util::Paired;
+use bench_util::{Comparison, Curve, Error, Goal, Report, Table};
 
 const HOSTILE: &str = "<script>alert(1)</script> | \"x\" &\n# head";
 
