@@ -8,6 +8,8 @@ use std::process::Command;
 use bench_util::corpus::Tree;
 use bench_util::{Error, Settings};
 
+use crate::kept;
+
 /// A wheel by name and version.
 #[derive(Clone, Copy)]
 pub struct Wheel {
@@ -33,7 +35,7 @@ pub const TORCH: Wheel = arm("torch", "2.7.1");
 impl Wheel {
     /// The file, of `--data`, of an earlier fetch, or fetched now.
     pub fn find(self, settings: &Settings) -> Result<PathBuf, Error> {
-        let kept = settings.out.join("kept").join("wheels");
+        let kept = kept::folder("wheels")?;
         let given = settings.data.as_ref().map(|data| data.join("wheels"));
         let look = || given.iter().chain([&kept]).find_map(|folder| self.look(folder));
         if let Some(found) = look() {

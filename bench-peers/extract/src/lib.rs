@@ -1,16 +1,7 @@
-//! What the two programs share: the archives, and how an error is told.
+//! What the two programs share: the archives, and where fetched and built things are kept.
 
 pub mod archives;
+pub mod kept;
 
 /// What an extraction may fail with.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
-
-/// Prints an error with all its causes.
-pub fn tell(error: &dyn std::error::Error) {
-    eprintln!("error: {error}");
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        eprintln!("  cause: {inner}");
-        cause = inner.source();
-    }
-}

@@ -13,38 +13,26 @@ mod zip;
 
 use std::process::ExitCode;
 
-use bench_extract::tell;
-use bench_util::{Error, Report, Settings};
+use bench_util::{Error, Report, Settings, conclude};
 
 fn main() -> ExitCode {
+    conclude(start().map_err(|error| -> Box<dyn std::error::Error> { error }))
+}
+
+fn start() -> bench_extract::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, run, case, archive, target] = &arguments[..]
         && run == "run"
     {
-        return finish(cases::run(case, archive.as_ref(), target.as_ref()));
+        cases::run(case, archive.as_ref(), target.as_ref())?;
+        return Ok(ExitCode::SUCCESS);
     }
-    match Settings::from_args().and_then(|settings| extract(&settings)) {
-        Ok(report) => report.exit_code(),
-        Err(error) => {
-            tell(&error);
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn finish(result: bench_extract::Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tell(&*error);
-            ExitCode::FAILURE
-        }
-    }
+    Ok(extract(&Settings::from_args()?)?.exit_code())
 }
 
 fn extract(settings: &Settings) -> Result<Report, Error> {
     let mut report = Report::new("extract", "How far from the floor, and from uv's extractor?");
-    let tools = tools::Tools::find(settings, &mut report);
+    let tools = tools::Tools::find(&mut report);
     zip::run(settings, &tools, &mut report)?;
     tar::run(settings, &mut report)?;
     crates::run(settings, &mut report)?;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bench_util::{Report, Settings};
+use bench_extract::kept;
+use bench_util::Report;
 
 const RIPUNZIP: &str = "2.0.3";
 
@@ -17,16 +18,16 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    pub(crate) fn find(settings: &Settings, report: &mut Report) -> Self {
+    pub(crate) fn find(report: &mut Report) -> Self {
         let mut built = |name: &str, result: Result<PathBuf, String>, remedy: &str| {
             result.map_err(|why| report.missing(name, why, remedy)).ok()
         };
-        let uv = built("uv-extract", build_uv(settings), "install a nightly toolchain with rustup");
-        let ripunzip = built("ripunzip", build_ripunzip(settings), "apt-get install libssl-dev");
+        let uv = built("uv-extract", build_uv(), "install a nightly toolchain with rustup");
+        let ripunzip = built("ripunzip", build_ripunzip(), "apt-get install libssl-dev");
         let mut program = |name: &str, package: &str| {
             let found = which(name);
             if found.is_none() {
-                report.missing(name, "it is not installed", &format!("apt-get install {package}"));
+                report.missing(name, "it is not installed", format!("apt-get install {package}"));
             }
             found
         };
@@ -54,38 +55,43 @@ fn which(name: &str) -> Option<PathBuf> {
 }
 
 /// Builds uv's extractor with nightly; the result is kept between runs.
-fn build_uv(settings: &Settings) -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("uv");
-    let target = settings.out.join("kept").join("uv-extract");
+fn build_uv() -> Result<PathBuf, String> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("uv").join("Cargo.toml");
+    let target = kept("uv-extract")?;
+    eprintln!("    Building uv-extract");
     let mut build = Command::new("cargo");
     build.args(["+nightly", "build", "--release", "--locked", "--quiet", "--manifest-path"]);
-    build.arg(folder.join("Cargo.toml")).arg("--target-dir").arg(&target);
-    cargo("uv-extract", &mut build)?;
+    cargo(build.arg(manifest).arg("--target-dir").arg(&target))?;
     Ok(target.join("release").join("bench-extract-uv"))
 }
 
 /// Builds ripunzip as published; the result is kept between runs.
-fn build_ripunzip(settings: &Settings) -> Result<PathBuf, String> {
-    let root = settings.out.join("kept").join("ripunzip");
+fn build_ripunzip() -> Result<PathBuf, String> {
+    let root = kept("ripunzip")?;
     let program = root.join("bin").join("ripunzip");
     if !program.is_file() {
+        eprintln!("    Building ripunzip");
         let mut install = Command::new("cargo");
         install.args(["install", "--quiet", "--locked", "--version", RIPUNZIP, "ripunzip"]);
-        cargo("ripunzip", install.arg("--root").arg(&root))?;
+        cargo(install.arg("--root").arg(&root))?;
     }
     Ok(program)
 }
 
-fn cargo(what: &str, command: &mut Command) -> Result<(), String> {
-    eprintln!("    Building {what}");
-    let built = command
+fn kept(name: &str) -> Result<PathBuf, String> {
+    kept::folder(name).map_err(|error| error.to_string())
+}
+
+/// Runs cargo as a user would, not as the cargo that started this program.
+pub(crate) fn cargo(command: &mut Command) -> Result<(), String> {
+    let done = command
         .env_remove("CARGO_TARGET_DIR")
         .env_remove("RUSTUP_TOOLCHAIN")
         .output()
         .map_err(|error| format!("cargo does not start: {error}"))?;
-    if built.status.success() {
+    if done.status.success() {
         return Ok(());
     }
-    let text = String::from_utf8_lossy(&built.stderr);
-    Err(format!("it does not build: {}", text.lines().last().unwrap_or_default()))
+    let text = String::from_utf8_lossy(&done.stderr);
+    Err(format!("cargo fails: {}", text.lines().last().unwrap_or_default()))
 }

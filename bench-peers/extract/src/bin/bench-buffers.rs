@@ -18,6 +18,7 @@ use bench_extract::Result;
 use bench_extract::archives::{ANYIO, NUMPY, SYMPY, TORCH, Wheel, wheel};
 use bench_util::{
     AllocStats, Comparison, CountingAlloc, Error, Paired, Place, Report, Settings, Table, Workdir,
+    conclude,
 };
 use stream_extract::{DirectorySink, Extractor, Policy, Scratch};
 
@@ -45,13 +46,8 @@ const ENVIRONMENT: [Wheel; 14] = [
 ];
 
 fn main() -> ExitCode {
-    match Settings::from_args().and_then(|settings| run(&settings)) {
-        Ok(report) => report.exit_code(),
-        Err(error) => {
-            bench_extract::tell(&error);
-            ExitCode::from(2)
-        }
-    }
+    let report = Settings::from_args().and_then(|settings| run(&settings));
+    conclude(report.map(|report| report.exit_code()))
 }
 
 fn run(settings: &Settings) -> std::result::Result<Report, Error> {
