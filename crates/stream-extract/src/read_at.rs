@@ -69,14 +69,19 @@ impl<'a, R: ReadAt + ?Sized> Cursor<'a, R> {
     }
 
     /// Goes to `start`, keeping what is buffered of it, and reads nothing from `end` on.
+    ///
+    /// Back as well: an entry is read up to and with the signature of the next one.
     pub(crate) fn narrow(&mut self, start: u64, end: u64) {
-        let skipped = start.checked_sub(self.offset).and_then(|skip| usize::try_from(skip).ok());
-        match skipped {
-            Some(skip) if skip < self.unread.len() => self.unread.start += skip,
-            _ => self.unread = 0..0,
-        }
+        self.unread = self.buffered_from(start).unwrap_or_default();
         self.offset = start;
         self.end = end;
+    }
+
+    /// What is buffered from `start` on, if the byte there is.
+    fn buffered_from(&self, start: u64) -> Option<std::ops::Range<usize>> {
+        let skip = i64::try_from(start).ok()?.checked_sub(i64::try_from(self.offset).ok()?)?;
+        let at = self.unread.start.checked_add_signed(isize::try_from(skip).ok()?)?;
+        (at < self.unread.end).then_some(at..self.unread.end)
     }
 }
 

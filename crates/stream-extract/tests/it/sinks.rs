@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use stream_extract::{
-    Closer, DirectorySink, Done, Entry, Extractor, Progress, Scratch, Sink, SinkError, Summary,
-    VerifySink,
+    Closer, DirectorySink, Done, Entry, Extractor, Progress, ReadAt, Scratch, Sink, SinkError,
+    Summary, VerifySink,
 };
 
 use crate::made;
@@ -69,6 +69,46 @@ fn threads_make_the_same_tree() {
     let parallel = Extractor::new().zip_parallel(&file, &mut scratches, sink).unwrap();
     assert_eq!(snapshot(&one), snapshot(&three));
     assert_eq!(serial.summary, parallel.summary);
+}
+
+/// Counts how often and how much it was read.
+struct Counted<'a> {
+    bytes: &'a [u8],
+    calls: AtomicU64,
+    read: AtomicU64,
+}
+
+impl ReadAt for Counted<'_> {
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.bytes.read_at(offset, out)?;
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.bytes.size()
+    }
+}
+
+#[test]
+fn threads_read_small_entries_many_at_a_time_and_each_byte_about_once() {
+    let small = made::noise(500);
+    let names: Vec<_> = (0..400).map(|i| format!("f{i}")).collect();
+    let entries: Vec<_> = names.iter().map(|name| (name.as_str(), &small[..], false)).collect();
+    let archive = made::zip(&entries);
+    let (calls, read) = (AtomicU64::new(0), AtomicU64::new(0));
+    let source = Counted { bytes: &archive, calls, read };
+    let mut scratches = [Scratch::new()];
+    let report = Extractor::new().zip_parallel(&source, &mut scratches, VerifySink::new()).unwrap();
+    let (calls, read) = (source.calls.into_inner(), source.read.into_inner());
+    assert!(
+        calls < report.summary.entries / 4,
+        "{calls} reads of {} entries",
+        report.summary.entries
+    );
+    let once = archive.len() as u64;
+    assert!(read < once * 2, "{read} bytes read of {once}");
 }
 
 #[test]
