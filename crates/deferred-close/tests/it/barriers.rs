@@ -265,6 +265,13 @@ fn a_continuation_may_have_a_scope_on_the_same_closer() {
 
 /// Each would run the next one inside its own wait, until the small stack of a worker is full.
 #[test]
+#[cfg_attr(
+    windows,
+    expect(
+        clippy::missing_const_for_thread_local,
+        reason = "it is const, which clippy misses there"
+    )
+)]
 fn continuations_that_wait_do_not_nest() {
     thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
     watched(|| {

@@ -3,6 +3,8 @@
 //! Handles here share nothing, as those of programs that do not ask for sharing: Wine and Windows
 //! agree on what that refuses.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;

@@ -167,6 +167,7 @@ mod system {
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "same signatures as on Unix")]
 mod system {
     use std::io;
     use std::path::{Path, PathBuf};
