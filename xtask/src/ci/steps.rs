@@ -58,8 +58,17 @@ pub(super) const STEPS: &[Step] = &[
         environment: &[("RUSTFLAGS", "--cfg shuttle")],
     },
     step("soak", "cargo xtask soak --minutes 2"),
-    // A type check, because nothing can be linked.
+    step(
+        "windows lints",
+        concat!(
+            ".ci/cross x86_64-pc-windows-gnu clippy --all-targets ",
+            libraries!(),
+            " -- -D warnings"
+        ),
+    ),
+    // Type checks, because nothing can be linked.
     step("msvc types", concat!(".ci/cross x86_64-pc-windows-msvc check --tests ", libraries!())),
+    step("macos types", concat!(".ci/cross aarch64-apple-darwin check --tests ", libraries!())),
     // The byte formats where words are short and bytes are swapped. What a test does with crashes,
     // processes and other programs is no matter of bytes, and too slow under emulation.
     step("big-endian", concat!(".ci/cross s390x-unknown-linux-gnu test ", byte_formats!())),
@@ -87,13 +96,4 @@ pub(super) const STEPS: &[Step] = &[
 pub(super) const FURTHER: &[Step] = &[
     // Windows programs run under Wine. The libraries only: the examples' tests drive Unix tools.
     step("windows tests", concat!("cargo xtask windows ", libraries!())),
-    step(
-        "windows lints",
-        concat!(
-            ".ci/cross x86_64-pc-windows-gnu clippy --all-targets ",
-            libraries!(),
-            " -- -D warnings"
-        ),
-    ),
-    step("macos types", concat!(".ci/cross aarch64-apple-darwin check --tests ", libraries!())),
 ];
