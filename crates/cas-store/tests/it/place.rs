@@ -238,6 +238,36 @@ fn what_is_no_regular_file_never_enters_an_environment() {
     }
 }
 
+/// The time that an empty object named `digest` would have, as `docs/LAYOUT.md` computes it.
+fn time_of_no_bytes(digest: Digest) -> std::time::SystemTime {
+    let number = |at: usize| {
+        let bytes: [u8; 4] = digest.as_bytes()[at..at + 4].try_into().unwrap();
+        u32::from_le_bytes(bytes)
+    };
+    let seconds = 631_152_000 + u64::from(number(0) % 536_457_600);
+    std::time::UNIX_EPOCH + std::time::Duration::new(seconds, number(4) % 10_000_000 * 100)
+}
+
+#[test]
+fn a_pipe_with_the_time_and_the_mode_of_an_object_is_none() {
+    let ground = Ground::new();
+    let store = ground.store();
+    put(&ground.env(&store, "env"), "other", b"shows the mode of objects");
+    let digest = Digest::of(HELLO);
+    let object = store.object_path(digest, Executable::No);
+    fs::create_dir_all(object.parent().unwrap()).unwrap();
+    let mode = format!("{:o}", mode(&ground.path("env/other")));
+    let made = std::process::Command::new("mkfifo").args(["-m", &mode]).arg(&object).status();
+    assert!(made.unwrap().success());
+    // For both directions, so that nobody waits for another end.
+    let pipe = fs::OpenOptions::new().read(true).write(true).open(&object).unwrap();
+    pipe.set_modified(time_of_no_bytes(digest)).unwrap();
+    // The handle that made the store knows what is in it and would not look.
+    let env = ground.env(&ground.store(), "env");
+    let found = env.place_or_create("a", digest, Executable::No).unwrap();
+    assert!(matches!(found, Lookup::Missing(_)), "{found:?}");
+}
+
 #[test]
 fn set_id_bits_never_survive() {
     use std::os::unix::fs::PermissionsExt;
