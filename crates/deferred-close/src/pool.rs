@@ -187,8 +187,8 @@ impl Pool {
     fn hire(self: &Arc<Self>) {
         let worker = Worker::new(Arc::clone(self));
         // A panic here would take the worker that hires down with it, and its place in the books.
-        let started = panicked::caught(|| (self.spawn)(worker));
-        if let Err(error) = started.flatten() {
+        let started = panicked::caught(|| (self.spawn)(worker)).unwrap_or_else(Err);
+        if let Err(error) = started {
             let alive = self.lock().crew.alive;
             self.tell(|observer| observer.spawn_failed(alive, &error));
             self.run_while_alone();
