@@ -9,12 +9,12 @@ use std::process::{Command, ExitCode};
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result};
-use bench_util::{Comparison, Error, Paired, Settings, Workdir};
+use bench_util::{Comparison, Error, Paired, Settings, Workdir, conclude, output_of};
 
 use crate::locks::Lock;
 use crate::projects::Project;
 use crate::stores::{KINDS, Kind, index_of};
-use crate::tools::{self, Tools};
+use crate::tools::Tools;
 
 /// `bench-cargo --as-mini-cargo STORE FOLDER ARGUMENTS...`
 pub(crate) const AS_MINI_CARGO: &str = "--as-mini-cargo";
@@ -28,10 +28,7 @@ pub(crate) fn child(mut arguments: std::env::Args) -> ExitCode {
     match open(kind, folder) {
         Ok(None) => mini_cargo::run(rest),
         Ok(Some(store)) => mini_cargo::run_over(Rc::new(store), rest),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
+        Err(error) => conclude(Err(error)),
     }
 }
 
@@ -66,7 +63,7 @@ pub(crate) fn compare(
         command
     };
     let stores = filled(home, work)?;
-    tools::output(&mut run(&stores[KINDS.len()], &["cache", "import"]))?;
+    output_of(&mut run(&stores[KINDS.len()], &["cache", "import"]))?;
     let lock = agreed(&stores, &project.path, |store| run(store, &["generate-lockfile"]))?;
     let name = format!("{}: generate-lockfile over other stores", project.name);
     let mut paired = Paired::new(name).settings(settings);
@@ -108,7 +105,7 @@ fn agreed(
     let lock = Lock::read(project).map_err(|error| unusable("the lock file", error))?;
     for store in stores {
         lock.remove().map_err(|error| unusable("the lock file", error))?;
-        tools::output(&mut run(store))?;
+        output_of(&mut run(store))?;
         let lines = lock.difference().map_err(|error| unusable("the lock file", error))?;
         if lines > 0 {
             let what = format!("equal locks (over {} {lines} lines differ)", store.title);

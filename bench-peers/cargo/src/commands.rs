@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bench_util::{CaseError, Comparison, Error, Paired, Report, Settings, Workdir};
+use bench_util::{CaseError, Comparison, Error, Paired, Report, Settings, Workdir, output_of};
 
 use crate::LARGE;
 use crate::locks::Lock;
 use crate::projects::Project;
-use crate::tools::{Tools, output};
+use crate::tools::Tools;
 
 pub(crate) struct Bench<'a> {
     pub(crate) tools: &'a Tools,
@@ -39,14 +39,14 @@ impl Bench<'_> {
         let cargo = || self.tools.cargo(self.home, &self.project.path);
         let pinned = ["generate-lockfile", "-Zno-index-update"];
         if self.settings.data.is_none() {
-            output(cargo().arg("generate-lockfile"))?; // Fills the index, over the network.
+            output_of(cargo().arg("generate-lockfile"))?; // Fills the index, over the network.
         }
-        output(cargo().args(pinned))?;
+        output_of(cargo().args(pinned))?;
         let lock = Lock::read(&self.project.path).map_err(unreadable)?;
         let cache = self.work.fresh("mini-cargo-cache")?;
-        output(self.mini(&cache).args(["cache", "import", "--offline"]))?;
+        output_of(self.mini(&cache).args(["cache", "import", "--offline"]))?;
         lock.remove().map_err(unreadable)?;
-        output(self.mini(&cache).args(["generate-lockfile", "--offline"]))?;
+        output_of(self.mini(&cache).args(["generate-lockfile", "--offline"]))?;
         let note = match lock.difference().map_err(unreadable)? {
             0 => format!("{} packages; both locks are equal.", lock.packages()),
             lines => format!("{} packages; the locks differ in {lines} lines.", lock.packages()),

@@ -6,11 +6,11 @@
 use std::path::Path;
 use std::process::Command;
 
-use bench_util::{Comparison, Error, Paired, Settings, Workdir};
+use bench_util::{Comparison, Error, Paired, Settings, Workdir, output_of};
 
 use crate::copy;
 use crate::projects::Project;
-use crate::tools::{Tools, output};
+use crate::tools::Tools;
 
 /// Fetches and builds `project` once, over the network, then compares doing it again.
 pub(crate) fn nothing_to_do(
@@ -34,10 +34,14 @@ pub(crate) fn nothing_to_do(
         mini.args(["fetch", "--locked", "--offline"]);
         mini
     };
-    output(&mut cargo("fetch", &["--locked"]))?;
-    output(&mut cargo("build", &["--locked", "--offline"]))?;
-    output(tools.mini_cargo(&full, &cache, &project.path).args(["cache", "import", "--offline"]))?;
-    output(&mut fetch())?;
+    output_of(&mut cargo("fetch", &["--locked"]))?;
+    output_of(&mut cargo("build", &["--locked", "--offline"]))?;
+    output_of(tools.mini_cargo(&full, &cache, &project.path).args([
+        "cache",
+        "import",
+        "--offline",
+    ]))?;
+    output_of(&mut fetch())?;
     let offline = ["--locked", "--offline"];
     Paired::new(format!("{}: nothing to fetch or build", project.name))
         .settings(settings)

@@ -20,7 +20,7 @@ mod tools;
 
 use std::process::ExitCode;
 
-use bench_util::{Error, Place, Report, Settings, Workdir};
+use bench_util::{Error, Place, Report, Settings, Workdir, conclude};
 
 use tools::Tools;
 
@@ -32,18 +32,8 @@ fn main() -> ExitCode {
     if arguments.by_ref().nth(1).is_some_and(|first| first == backends::AS_MINI_CARGO) {
         return backends::child(arguments);
     }
-    match Settings::from_args().and_then(|settings| run(&settings)) {
-        Ok(report) => report.exit_code(),
-        Err(error) => {
-            eprintln!("error: {error}");
-            let mut cause = std::error::Error::source(&error);
-            while let Some(inner) = cause {
-                eprintln!("  cause: {inner}");
-                cause = inner.source();
-            }
-            ExitCode::from(2)
-        }
-    }
+    let report = Settings::from_args().and_then(|settings| run(&settings));
+    conclude(report.map(|report| report.exit_code()))
 }
 
 fn run(settings: &Settings) -> Result<Report, Error> {

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bench_util::{Error, Report, Settings, Workdir};
+use bench_util::{Error, Report, Settings, Workdir, output_of};
 
-use crate::{LARGE, copy, tools};
+use crate::{LARGE, copy};
 
 /// Locked when there is no `--data`.
 const PUBLISHED: &str = "cargo@0.91.0";
@@ -58,7 +58,7 @@ fn published(work: &Workdir) -> Result<Project, Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut info = Command::new(cargo);
     info.args(["info", "--quiet", PUBLISHED]).current_dir(&home).env("CARGO_HOME", &home);
-    tools::output(&mut info)?;
+    output_of(&mut info)?;
     let name = PUBLISHED.replace('@', "-");
     let registries = sorted(&home.join("registry").join("src"));
     let unpacked = registries.iter().map(|path| path.join(&name)).find(|path| path.is_dir());
@@ -86,7 +86,7 @@ fn unpack(source: &Path, work: &Workdir) -> Result<Project, Error> {
         copied(source, &target)?;
         return Ok(Project { name, path: target });
     }
-    tools::output(Command::new("tar").arg("-xzf").arg(source).arg("-C").arg(&target))?;
+    output_of(Command::new("tar").arg("-xzf").arg(source).arg("-C").arg(&target))?;
     let path = sorted(&target).into_iter().find(|path| path.join("Cargo.toml").is_file());
     let path = path.ok_or_else(|| Error::unavailable("a Cargo.toml in it", "check the archive"))?;
     Ok(Project { name, path })

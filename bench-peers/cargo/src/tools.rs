@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bench_util::{Error, Settings};
+use bench_util::{Error, Settings, output_of};
 
 pub(crate) struct Tools {
     cargo: PathBuf,
@@ -16,7 +16,7 @@ impl Tools {
         let mini_cargo = settings.rest.first().map(PathBuf::from).ok_or_else(|| {
             Error::unavailable("mini-cargo", "run this through `cargo xtask bench cargo`")
         })?;
-        let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]))?;
+        let sysroot = output_of(Command::new("rustc").args(["--print", "sysroot"]))?;
         Ok(Self { cargo: Path::new(sysroot.trim()).join("bin").join("cargo"), mini_cargo })
     }
 
@@ -51,18 +51,4 @@ fn clean(program: &Path, home: &Path, project: &Path) -> Command {
     }
     command.env("CARGO_HOME", home).current_dir(project);
     command
-}
-
-/// Runs outside all times and returns standard output.
-pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
-    let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_owned();
-    let name = name.to_string_lossy();
-    let output =
-        command.output().map_err(|_| Error::unavailable(format!("`{name}`"), "install it"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let reason = String::from_utf8_lossy(&output.stderr);
-    let reason = bench_util::redact(reason.trim(), &[]);
-    Err(Error::unavailable(format!("a working `{name}` ({reason})"), "see its message"))
 }

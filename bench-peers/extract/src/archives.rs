@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bench_util::corpus::Tree;
-use bench_util::{Error, Settings};
+use bench_util::{Error, Settings, redact};
 
 use crate::kept;
 
@@ -77,6 +77,7 @@ impl Wheel {
     }
 
     fn missing(self, why: &str) -> Error {
+        let why = redact(why, &[]);
         let what = format!("the wheel of {} {} ({why})", self.name, self.version);
         Error::unavailable(what, "put it into DIR/wheels and give --data DIR")
     }

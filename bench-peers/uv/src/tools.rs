@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bench_util::{Error, Settings, redact};
+use bench_util::{Error, Settings, output_of};
 
 /// The release with `content-addressed-cache`; from the package index, into its own environment.
 const UV: &str = "0.13.9";
@@ -50,14 +50,14 @@ impl Tools {
         let environment = kept.join("uv-env");
         let python = environment.join("bin").join("python");
         if !environment.join("bin").join("uv").is_file() {
-            output(Command::new(&base).args(["-m", "venv"]).arg(&environment))?;
+            output_of(Command::new(&base).args(["-m", "venv"]).arg(&environment))?;
             let wanted = format!("uv=={UV}");
-            output(Command::new(&python).args(["-m", "pip", "install", "-q", &wanted]))?;
+            output_of(Command::new(&python).args(["-m", "pip", "install", "-q", &wanted]))?;
         }
         let uv = environment.join("bin").join("uv");
         let version = "import platform; print(platform.python_version())";
-        let python_version = output(Command::new(&python).args(["-c", version]))?;
-        let uv_version = output(Command::new(&uv).arg("--version"))?;
+        let python_version = output_of(Command::new(&python).args(["-c", version]))?;
+        let uv_version = output_of(Command::new(&uv).arg("--version"))?;
         let uv_version = uv_version.split_whitespace().nth(1).unwrap_or("unknown").to_owned();
         let python_version = python_version.trim().to_owned();
         Ok(Self { uv, mini_uv, python, python_version, uv_version, kept })
@@ -105,7 +105,7 @@ impl Tools {
     pub(crate) fn environment(&self, path: &Path) -> Result<(), Error> {
         let mut command = self.command(Tool::Uv, &self.kept.join("venv-cache"));
         command.args(["venv", "--offline", "--python"]).arg(&self.python).arg(path);
-        output(&mut command).map(drop)
+        output_of(&mut command).map(drop)
     }
 }
 
@@ -128,17 +128,4 @@ fn base_python() -> Result<PathBuf, Error> {
     };
     let found = names.into_iter().find(works);
     found.map(PathBuf::from).ok_or_else(|| Error::unavailable("Python 3.10 to 3.13", "install one"))
-}
-
-/// Runs outside all times and returns standard output.
-pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
-    let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_owned();
-    let name = name.to_string_lossy();
-    let output =
-        command.output().map_err(|_| Error::unavailable(format!("`{name}`"), "install it"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let reason = redact(String::from_utf8_lossy(&output.stderr).trim(), &[]);
-    Err(Error::unavailable(format!("a working `{name}` ({reason})"), "see its message"))
 }

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bench_util::{Error, Settings};
+use bench_util::{Error, Settings, output_of};
 
-use crate::tools::{Tools, output};
+use crate::tools::Tools;
 
 /// What is installed in one row.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +121,6 @@ impl<'a> Wheels<'a> {
             ]);
         }
         pip.arg(format!("{}=={}", package.name, package.version));
-        output(&mut pip).map(drop)
+        output_of(&mut pip).map(drop)
     }
 }
