@@ -280,6 +280,7 @@ fn make_executable(path: &Path) -> anyhow::Result<()> {
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "same signature as on Unix")]
 fn make_executable(_: &Path) -> anyhow::Result<()> {
     Ok(())
 }
@@ -291,6 +292,7 @@ fn is_executable(path: &Path) -> anyhow::Result<bool> {
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "same signature as on Unix")]
 fn is_executable(_: &Path) -> anyhow::Result<bool> {
     Ok(true)
 }

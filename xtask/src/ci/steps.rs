@@ -66,6 +66,11 @@ pub(super) const STEPS: &[Step] = &[
             " -- -D warnings"
         ),
     ),
+    // The programs themselves; their tests drive Unix tools.
+    step(
+        "windows installers",
+        ".ci/cross x86_64-pc-windows-gnu clippy -p mini-uv -p mini-cargo -- -D warnings",
+    ),
     // Type checks, because nothing can be linked.
     step("msvc types", concat!(".ci/cross x86_64-pc-windows-msvc check --tests ", libraries!())),
     step("macos types", concat!(".ci/cross aarch64-apple-darwin check --tests ", libraries!())),

@@ -171,6 +171,7 @@ fn set_mode(path: &Path, executable: bool) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "same signature as on Unix")]
 fn set_mode(_: &Path, _: bool) -> io::Result<()> {
     Ok(())
 }
