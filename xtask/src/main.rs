@@ -12,6 +12,8 @@ mod bench;
 mod ci;
 mod demo;
 mod dependencies;
+#[cfg(test)]
+mod documents;
 mod shell;
 mod soak;
 mod tree;
