@@ -23,6 +23,10 @@ pub(crate) fn run(case: &str, archive: &Path, target: &Path) -> Result<()> {
         "ours-crates" => crates::ours(archive, target, false),
         "ours-crates-hash" => crates::ours(archive, target, true),
         "floor" => floor::run(archive, target),
+        "floor-2-threads" => floor::run_on_two_threads(archive, target),
+        "ours-stream-sha256" => hashing(archive, target, true, false),
+        "ours-stream-beside" => hashing(archive, target, false, true),
+        "ours-stream-sha256-beside" => hashing(archive, target, true, true),
         "zip" => peers::zip(archive, target),
         "zip-parallel" => peers::zip_parallel(archive, target),
         "rc-zip" => peers::rc_zip(archive, target),
@@ -43,6 +47,17 @@ fn open(archive: &Path) -> Result<BufReader<File>> {
 fn stream(archive: &Path, target: &Path, hash: bool) -> Result<()> {
     let sink = DirectorySink::create(target)?;
     options().blake3(hash).zip_stream(open(archive)?, &mut Scratch::new(), sink)?;
+    Ok(())
+}
+
+/// As `stream`, with more digests, and with a thread for them.
+fn hashing(archive: &Path, target: &Path, sha256: bool, beside: bool) -> Result<()> {
+    let mut scratch = Scratch::new();
+    if beside {
+        scratch.hash_beside()?;
+    }
+    let sink = DirectorySink::create(target)?;
+    options().sha256(sha256).zip_stream(open(archive)?, &mut scratch, sink)?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! `bench-extract [--quick] [--data DIR] [--out DIR]` measures whole extractions; each case is a
 //! process of its own (this program again, for what is linked in), so that all pay for starting.
 
+mod beside;
 mod cases;
 mod crates;
 mod floor;
@@ -34,6 +35,7 @@ fn extract(settings: &Settings) -> Result<Report, Error> {
     let mut report = Report::new("extract", "How far from the floor, and from uv's extractor?");
     let tools = tools::Tools::find(&mut report);
     zip::run(settings, &tools, &mut report)?;
+    beside::run(settings, &mut report)?;
     tar::run(settings, &mut report)?;
     crates::run(settings, &mut report)?;
     report.note(

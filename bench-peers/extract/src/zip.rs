@@ -112,6 +112,7 @@ fn compare(
         .goal_against("floor", Metric::Wall, Goal::AtMost(FLOOR_WANTED))
         .case_command("ours, stream, CRC", own("ours-stream-no-hash"))
         .case_command("ours, seek, CRC + BLAKE3", own("ours-seek"))
+        .case_command("floor, 2 threads", own("floor-2-threads"))
         .case_command("ours, 2 threads, CRC + BLAKE3", own("ours-parallel"));
     if tools.uv.is_some() {
         paired = paired.goal(wanted.parallel);

@@ -1,4 +1,7 @@
 //! Everything that is computed from a file's bytes while they pass: one pass, no second read.
+//!
+//! [`Passing`] is what the loop that moves bytes knows of it. [`Inline`] digests on the calling thread;
+//! [`Beside`](crate::beside::Beside) on another one.
 
 use sha2::{Digest as _, Sha256};
 
@@ -12,7 +15,26 @@ pub(crate) struct Plan {
     pub(crate) sha256: bool,
 }
 
+/// Buffers that are filled one after the other, each digested and handed on.
+pub(crate) trait Passing {
+    /// The buffer to fill next, always of the same length.
+    fn buffer(&mut self) -> &mut [u8];
+
+    /// Digests the first `count` bytes of the buffer, now or meanwhile, and returns them.
+    fn pass(&mut self, count: usize) -> &[u8];
+
+    /// Digests of everything that was passed.
+    fn finish(&mut self, id: EntryId) -> Done;
+}
+
+/// Digests on the calling thread.
+pub(crate) struct Inline<'a> {
+    buffer: &'a mut [u8],
+    running: Running,
+}
+
 /// The running state of one file that does not fit the buffer.
+#[derive(Default)]
 pub(crate) struct Running {
     size: u64,
     crc32: Option<crc32fast::Hasher>,
@@ -39,6 +61,28 @@ impl Plan {
             blake3: self.blake3.then(blake3::Hasher::new),
             sha256: self.sha256.then(Sha256::new),
         }
+    }
+}
+
+impl<'a> Inline<'a> {
+    /// Begins a file whose first buffer is full.
+    pub(crate) fn begin(plan: Plan, buffer: &'a mut [u8]) -> Self {
+        Self { buffer, running: plan.start() }
+    }
+}
+
+impl Passing for Inline<'_> {
+    fn buffer(&mut self) -> &mut [u8] {
+        self.buffer
+    }
+
+    fn pass(&mut self, count: usize) -> &[u8] {
+        self.running.update(&self.buffer[..count]);
+        &self.buffer[..count]
+    }
+
+    fn finish(&mut self, id: EntryId) -> Done {
+        std::mem::take(&mut self.running).finish(id)
     }
 }
 

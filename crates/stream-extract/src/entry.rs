@@ -80,6 +80,9 @@ pub struct Summary {
     pub files: u64,
     /// Folders that have an entry of their own.
     pub directories: u64,
+    /// Regular files whose digests the thread of [`Scratch::hash_beside`](crate::Scratch::hash_beside)
+    /// computed.
+    pub files_hashed_beside: u64,
     /// Bytes of all files.
     pub bytes: u64,
     /// Bytes of the archive.

@@ -6,12 +6,16 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::digest::Plan;
+use crate::digest::{Inline, Passing, Plan};
 use crate::entry::{Done, Entry, Summary};
 use crate::error::{Class, Error, Result};
 use crate::limits::Limits;
 use crate::policy::Policy;
+use crate::scratch::Buffers;
 use crate::sink::Sink;
+
+/// Files of this size and more are hashed beside, if there is a thread for it.
+const BESIDE_BYTES_MIN: u64 = 256 << 10;
 
 pub(crate) struct Job<'a> {
     pub(crate) limits: &'a Limits,
@@ -91,9 +95,10 @@ pub(crate) fn pour<S: Sink>(
     sink: &mut S,
     entry: &Entry<'_>,
     body: &mut impl Body,
-    buffer: &mut [u8],
+    buffers: &mut Buffers,
 ) -> Result<Done> {
     job.summary.files += 1;
+    let Buffers { whole: buffer, beside } = buffers;
     let first = body.fill(buffer)?;
     job.count_bytes(first, first as u64, body.offset())?;
     // A full buffer may be the whole file: only one byte more, or none, can tell.
@@ -105,7 +110,19 @@ pub(crate) fn pour<S: Sink>(
         sink.whole(entry, bytes, &done).map_err(Error::sink)?;
         return Ok(done);
     }
-    pour_rest(job, sink, entry, body, buffer, next[0])
+    match beside.as_mut().filter(|_| pays_beside(job.plan, entry)) {
+        Some(beside) => {
+            job.summary.files_hashed_beside += 1;
+            let passing = beside.begin(job.plan, buffer);
+            pour_rest(job, sink, entry, body, passing, next[0])
+        }
+        None => pour_rest(job, sink, entry, body, &mut Inline::begin(job.plan, buffer), next[0]),
+    }
+}
+
+/// Whether the digests of a file are worth waking a thread for: only if it is said to be large.
+fn pays_beside(plan: Plan, entry: &Entry<'_>) -> bool {
+    (plan.blake3 || plan.sha256) && entry.size_hint.is_some_and(|size| size >= BESIDE_BYTES_MIN)
 }
 
 /// Moves a file that is longer than the buffer, which is full; `next` is the byte after it.
@@ -114,32 +131,30 @@ fn pour_rest<S: Sink>(
     sink: &mut S,
     entry: &Entry<'_>,
     body: &mut impl Body,
-    buffer: &mut [u8],
+    passing: &mut impl Passing,
     next: u8,
 ) -> Result<Done> {
     let mut file = sink.begin(entry).map_err(Error::sink)?;
-    let mut running = job.plan.start();
-    running.update(buffer);
-    sink.chunk(&mut file, buffer).map_err(Error::sink)?;
-    buffer[0] = next;
-    let mut size = buffer.len() as u64;
-    let mut start = 1;
-    loop {
-        let count = start + body.fill(&mut buffer[start..])?;
-        if count == 0 {
+    let full = passing.buffer().len();
+    let (mut next, mut count, mut size) = (Some(next), full, full as u64);
+    while count > 0 {
+        sink.chunk(&mut file, passing.pass(count)).map_err(Error::sink)?;
+        if count < full {
             break;
         }
+        count = refill(passing.buffer(), next.take(), body)?;
         size += count as u64;
         job.count_bytes(count, size, body.offset())?;
-        running.update(&buffer[..count]);
-        sink.chunk(&mut file, &buffer[..count]).map_err(Error::sink)?;
-        start = 0;
-        if count < buffer.len() {
-            break;
-        }
     }
-    let done = running.finish(entry.id);
+    let done = passing.finish(entry.id);
     body.finish(&done)?;
     sink.end(file, &done).map_err(Error::sink)?;
     Ok(done)
+}
+
+/// Fills `buffer` with `first`, if there is one, and what follows; returns the count.
+fn refill(buffer: &mut [u8], first: Option<u8>, body: &mut impl Body) -> Result<usize> {
+    let Some(first) = first else { return body.fill(buffer) };
+    buffer[0] = first;
+    Ok(1 + body.fill(&mut buffer[1..])?)
 }

@@ -1,6 +1,6 @@
 //! Threads of one extraction: started here, joined here, on every way out.
 //!
-//! The only module that starts a thread: as many as the caller gave scratches, less the calling one.
+//! As many as the caller gave scratches, less the calling one. The only other thread is that of `beside`.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -92,6 +92,7 @@ fn add(a: Summary, b: Summary) -> Summary {
     Summary {
         entries: a.entries + b.entries,
         files: a.files + b.files,
+        files_hashed_beside: a.files_hashed_beside + b.files_hashed_beside,
         directories: a.directories + b.directories,
         bytes: a.bytes + b.bytes,
         ..a

@@ -89,7 +89,7 @@ pub(crate) fn xz<S: Sink>(
 }
 
 fn start<'s>(job: &Job<'_>, scratch: &'s mut Scratch) -> (Work<'s>, &'s mut flate2::Decompress) {
-    let Scratch { buffer, name, extra, path, names, inflate, .. } = scratch;
+    let Scratch { buffers, name, extra, path, names, inflate, .. } = scratch;
     names.reset(job, true);
-    (Work { buffer, name, record: extra, path, names }, inflate)
+    (Work { buffers, name, record: extra, path, names }, inflate)
 }

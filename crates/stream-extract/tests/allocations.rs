@@ -116,11 +116,47 @@ fn gunzip(tar_gz: &[u8], scratch: &mut Scratch) -> Usage {
     })
 }
 
+fn beside(zip: &[u8], scratch: &mut Scratch) -> Usage {
+    measure(|| {
+        let report = Extractor::new().sha256(true).zip_stream(zip, scratch, VerifySink::new());
+        assert!(report.unwrap().summary.files_hashed_beside > 0);
+    })
+}
+
 fn parallel(zip: &[u8], scratch: &mut Scratch) -> Usage {
     measure(|| {
         let scratches = std::slice::from_mut(scratch);
         Extractor::new().zip_parallel(zip, scratches, VerifySink::new()).unwrap();
     })
+}
+
+/// A zip of `files` that are hashed beside.
+fn large_files(files: usize) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for i in 0..files {
+        let stored = zip::write::SimpleFileOptions::default()
+            .compression_method(zip::CompressionMethod::Stored);
+        writer.start_file(i.to_string(), stored).unwrap();
+        writer.write_all(&vec![7; 300_000]).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// The buffers of the ring are all that a second thread costs, however many files it is given.
+fn a_thread_for_digests_allocates_nothing_per_file() {
+    let (few, many) = (large_files(2), large_files(200));
+    let mut scratch = Scratch::new();
+    let started = measure(|| scratch.hash_beside().unwrap());
+    assert!(started.peak < (4 * 64 + 16) << 10, "four buffers and little more: {started:?}");
+    beside(&few, &mut scratch);
+    let again = beside(&few, &mut scratch);
+    let large = beside(&many, &mut scratch);
+    assert!(large.count <= again.count + GROWTH, "none per file: {large:?}");
+    assert_eq!(large.large, again.large, "no large one at all: {large:?}");
+    assert!(large.peak <= (1 << 10) + ENTRY_BYTES * 200, "{large:?}");
+    let again = beside(&many, &mut scratch);
+    assert_eq!(again.large, 0, "{again:?}");
+    assert!(again.count <= 8, "once it is warm, what waiting may take the first time: {again:?}");
 }
 
 /// Allocations while the tables grow from 10 entries to 10,000: one per chunk of records, and per
@@ -162,6 +198,7 @@ fn memory_does_not_grow_with_files() {
     println!("tar: {small:?}, {large:?}");
     assert!(large.large <= small.large + LARGE_GROWTH, "no large allocation per entry: {large:?}");
     hostile_headers_allocate_nothing();
+    a_thread_for_digests_allocates_nothing_per_file();
 }
 
 /// Gigabytes that are only promised.

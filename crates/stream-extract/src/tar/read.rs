@@ -13,11 +13,12 @@ use crate::error::{Class, Error, Result};
 use crate::job::{Body, Job, pour};
 use crate::names::{Names, Node};
 use crate::path;
+use crate::scratch::Buffers;
 use crate::sink::Sink;
 
 /// The parts of a scratch that a tar needs.
 pub(crate) struct Work<'a> {
-    pub(crate) buffer: &'a mut [u8],
+    pub(crate) buffers: &'a mut Buffers,
     pub(crate) name: &'a mut Vec<u8>,
     pub(crate) record: &'a mut Vec<u8>,
     pub(crate) path: &'a mut String,
@@ -31,16 +32,16 @@ pub(crate) fn read<R: Source, S: Sink>(
     work: Work<'_>,
     sink: &mut S,
 ) -> Result<()> {
-    let Work { buffer, name, record, path, names } = work;
+    let Work { buffers, name, record, path, names } = work;
     let links = Links::default();
-    Tar { source, job, sink, buffer, name, record, path, names, links }.read()
+    Tar { source, job, sink, buffers, name, record, path, names, links }.read()
 }
 
 struct Tar<'a, 'j, R, S> {
     source: &'a mut R,
     job: &'a mut Job<'j>,
     sink: &'a mut S,
-    buffer: &'a mut [u8],
+    buffers: &'a mut Buffers,
     name: &'a mut Vec<u8>,
     record: &'a mut Vec<u8>,
     path: &'a mut String,
@@ -73,14 +74,15 @@ impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
         if extensions.is_pending() {
             return Err(corrupt("an extension header has no entry"));
         }
-        self.source.fill_exact(&mut self.buffer[..BLOCK_BYTES])?;
+        let buffer = &mut self.buffers.whole;
+        self.source.fill_exact(&mut buffer[..BLOCK_BYTES])?;
         let mut count = BLOCK_BYTES;
         while count > 0 {
-            if self.buffer[..count].iter().any(|&byte| byte != 0) {
+            if buffer[..count].iter().any(|&byte| byte != 0) {
                 let what = "there are bytes after the end of the archive";
                 return Err(corrupt(what).at(self.source.offset()));
             }
-            count = self.source.fill(self.buffer)?;
+            count = self.source.fill(buffer)?;
             self.job.count_overhead(count, self.source.offset())?;
         }
         Ok(())
@@ -193,7 +195,7 @@ impl<R: Source, S: Sink> Tar<'_, '_, R, S> {
         self.names.claim(self.path, Node::File)?;
         let entry = entry(self.job, self.path, size, header.executable());
         let mut data = Data { source: self.source, left: size, padding: padding(size) };
-        pour(self.job, self.sink, &entry, &mut data, self.buffer).map(drop)
+        pour(self.job, self.sink, &entry, &mut data, self.buffers).map(drop)
     }
 }
 

@@ -73,11 +73,11 @@ fn member<S: Sink>(
     }
     let name = scratch.names.hash(&scratch.name);
     let tar = seen.admit(&scratch.name)?;
-    let Scratch { buffer, inflate, name: inner, extra, path, names, .. } = scratch;
+    let Scratch { buffers, inflate, name: inner, extra, path, names, .. } = scratch;
     let mut data = Data::new(input, inflate, &header, header.packed_known())?;
     let mut member = Member::new(&mut data);
     if tar {
-        let work = tar::Work { buffer, name: inner, record: extra, path, names };
+        let work = tar::Work { buffers, name: inner, record: extra, path, names };
         tar::unzstd(&mut member, job, work, sink)?;
     } else {
         member.skip(METADATA_BYTES_MAX)?;

@@ -37,7 +37,7 @@ pub(crate) fn read<S: Sink>(
     let done = if local.directory {
         store_folder(job, sink, &entry, &mut data)?
     } else {
-        pour(job, sink, &entry, &mut data, &mut scratch.buffer)?
+        pour(job, sink, &entry, &mut data, &mut scratch.buffers)?
     };
     let (packed, next) = data.behind();
     let name = scratch.names.hash(&scratch.name);

@@ -39,7 +39,7 @@ pub(crate) fn load<R: BufRead + Seek>(
 ) -> Result<u64> {
     scratch.table.clear();
     scratch.names.reset(job, false);
-    let start = locate::central_start(reader, &mut scratch.buffer)?;
+    let start = locate::central_start(reader, &mut scratch.buffers.whole)?;
     reader.seek(SeekFrom::Start(start)).map_err(Error::read)?;
     job.summary.trailing_zeros = directory::load(&mut Input::at(reader, start), job, scratch)?;
     scratch.table.sort();

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attempt;
+mod beside;
 mod corpus;
 #[cfg(unix)] // The programs and modes are those of Unix.
 mod differential;
