@@ -34,20 +34,21 @@ pub(crate) fn run<R: ReadAt + ?Sized, S: ParallelSink, T>(
     for other in others.iter_mut() {
         other.names.share_key(&main.names);
     }
-    let shared = Shared::new(source, start, &table, cancel);
+    let shared = Shared::new(source, start, &table, others.len() + 1, cancel);
     let done = thread::scope(|scope| {
         let workers: Vec<_> = others
             .iter_mut()
-            .map(|scratch| {
+            .zip(1..)
+            .map(|(scratch, thread)| {
                 let worker = sink.worker().map_err(Error::sink);
                 let job = again(job);
                 let shared = &shared;
-                scope.spawn(move || work(shared, job, scratch, worker, |_| {}))
+                scope.spawn(move || work(shared, thread, job, scratch, worker, |_| {}))
             })
             .collect();
         let value = first().map_err(|error| shared.fail(error)).ok();
         let worker = sink.worker().map_err(Error::sink);
-        let mut summary = work(&shared, again(job), main, worker, report);
+        let mut summary = work(&shared, 0, again(job), main, worker, report);
         for worker in workers {
             summary = add(summary, worker.join().unwrap_or_else(|p| std::panic::resume_unwind(p)));
         }
@@ -72,13 +73,14 @@ fn again<'j>(job: &Job<'j>) -> Job<'j> {
 /// One thread's share; a failure is kept in `shared` and stops the others.
 fn work<R: ReadAt + ?Sized, S: Sink<Committed = ()>>(
     shared: &Shared<'_, R>,
+    thread: usize,
     mut job: Job<'_>,
     scratch: &mut Scratch,
     sink: Result<S>,
     between: impl FnMut(u64),
 ) -> Summary {
     let worked = sink.and_then(|mut sink| {
-        let summary = zip::read_parallel(shared, &mut job, scratch, &mut sink, between)?;
+        let summary = zip::read_parallel(shared, thread, &mut job, scratch, &mut sink, between)?;
         sink.commit(&summary).map_err(Error::sink)?;
         Ok(summary)
     });

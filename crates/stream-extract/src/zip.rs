@@ -30,6 +30,7 @@ mod local;
 mod locate;
 mod parallel;
 mod read;
+mod shares;
 mod table;
 
 #[cfg(feature = "zstd")]

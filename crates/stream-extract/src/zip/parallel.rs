@@ -1,14 +1,14 @@
 //! A seekable archive by several threads: the directory first, then entries in any order.
 //!
 //! Each thread has a whole [`Scratch`] and its own input buffer, so N threads cost N times the memory.
-//! Large entries go first, one at a time, so that no thread is left with the largest one at the end;
-//! the rest goes in runs of neighbours, which share folders and input buffers. That the entries cover
-//! the archive without gap or overlap follows from each ending exactly where the next one starts.
+//! [`Shares`] says which thread does what. That the entries cover the archive without gap or overlap
+//! follows from each ending exactly where the next one starts.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::layout::LOCAL;
+use super::shares::Shares;
 use super::table::{self, Table};
 use super::{end, entry};
 use crate::entry::{EntryId, Summary};
@@ -19,22 +19,14 @@ use crate::read_at::{Cursor, ReadAt};
 use crate::scratch::Scratch;
 use crate::sink::Sink;
 
-/// Entries of this size and more go first and alone.
-const LARGE_BYTES: u64 = 256 << 10;
-/// Small entries that one thread takes at once.
-const RUN: usize = 16;
-
 /// What the threads share.
 pub(crate) struct Shared<'a, R: ?Sized> {
     pub(crate) source: &'a R,
     /// Where the central directory starts.
     pub(crate) start: u64,
     pub(crate) cancel: Option<&'a AtomicBool>,
-    order: Vec<u32>,
-    larges: usize,
+    shares: Shares,
     table: &'a Table,
-    next: AtomicUsize,
-    stop: AtomicBool,
     /// Bytes of the archive that were read so far.
     pub(crate) read: AtomicU64,
     failure: Mutex<Option<Error>>,
@@ -45,43 +37,23 @@ impl<'a, R: ReadAt + ?Sized> Shared<'a, R> {
         source: &'a R,
         start: u64,
         table: &'a Table,
+        threads: usize,
         cancel: Option<&'a AtomicBool>,
     ) -> Self {
-        let (order, larges) = order(table);
         Self {
             source,
             start,
             cancel,
-            order,
-            larges,
+            shares: Shares::new(table, threads),
             table,
-            next: AtomicUsize::new(0),
-            stop: AtomicBool::new(false),
             read: AtomicU64::new(0),
             failure: Mutex::new(None),
         }
     }
 
-    /// Positions in `order` that the calling thread should do now.
-    fn take(&self) -> Option<std::ops::Range<usize>> {
-        let mut start = self.next.load(Ordering::Relaxed);
-        loop {
-            let length = if start < self.larges { 1 } else { RUN };
-            let end = (start + length).min(self.order.len());
-            if start >= end || self.stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            match self.next.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed)
-            {
-                Ok(_) => return Some(start..end),
-                Err(now) => start = now,
-            }
-        }
-    }
-
     /// Remembers the failure of the first entry of the archive, and stops all threads.
     pub(crate) fn fail(&self, error: Error) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.shares.stop();
         let mut failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let earlier = failure.as_ref().is_some_and(|old| old.entry() <= error.entry());
         if !earlier {
@@ -103,29 +75,17 @@ pub(crate) fn check_start(scratch: &Scratch, start: u64) -> Result<()> {
     Err(Error::new(Class::Corrupt, "the archive does not start with a zip record").at(0))
 }
 
-/// Positions in the table: large entries by size, then the others as they lie. Also how many are large.
-fn order(table: &Table) -> (Vec<u32>, usize) {
-    let count = u32::try_from(table.len()).unwrap_or(u32::MAX);
-    let size = |index: u32| table.get(index as usize).size;
-    let mut order = Vec::with_capacity(count as usize);
-    order.extend((0..count).filter(|&index| size(index) >= LARGE_BYTES));
-    let larges = order.len();
-    order.sort_unstable_by_key(|&index| std::cmp::Reverse(size(index)));
-    order.extend((0..count).filter(|&index| size(index) < LARGE_BYTES));
-    (order, larges)
-}
-
-/// Works until nothing is left; `between` is called now and then.
+/// Works as `thread`, counted from 0, until nothing is left; `between` is called now and then.
 pub(crate) fn read<R: ReadAt + ?Sized, S: Sink>(
     shared: &Shared<'_, R>,
+    thread: usize,
     job: &mut Job<'_>,
     scratch: &mut Scratch,
     sink: &mut S,
     mut between: impl FnMut(u64),
 ) -> Result<Summary> {
     let mut cursor = Cursor::new(shared.source).map_err(Error::read)?;
-    while let Some(run) = shared.take() {
-        let run = &shared.order[run];
+    while let Some(run) = shared.shares.take(thread) {
         let last = run.iter().max().map_or(0, |&last| last as usize);
         let run_end = shared.table.next_offset(last, shared.start).saturating_add(4);
         for &position in run {
