@@ -14,8 +14,9 @@ use crate::policy::Policy;
 use crate::scratch::Buffers;
 use crate::sink::Sink;
 
-/// Files of this size and more are hashed beside, if there is a thread for it.
-const BESIDE_BYTES_MIN: u64 = 256 << 10;
+/// Files of this size and more are hashed beside, if there is a thread for it: the last quarter of a
+/// mebibyte is digested while nothing else is done.
+const BESIDE_BYTES_MIN: u64 = 1 << 20;
 
 pub(crate) struct Job<'a> {
     pub(crate) limits: &'a Limits,

@@ -21,7 +21,7 @@ pub(crate) const BUFFER_BYTES: usize = 64 << 10;
 /// Make one and use it for any number of archives, one after the other. It holds 64 KiB, about 40 KiB
 /// of inflate state, a name buffer, and for each entry of the largest zip seen at most 64 bytes: 40 of
 /// record, 10 to 16 for its name, and an eighth of slack, also while the tables grow.
-/// [`hash_beside`](Self::hash_beside) adds four buffers of 64 KiB and a thread.
+/// [`hash_beside`](Self::hash_beside) adds eight buffers of 64 KiB and a thread.
 pub struct Scratch {
     pub(crate) buffers: Buffers,
     pub(crate) inflate: Decompress,
@@ -56,11 +56,14 @@ impl Scratch {
 
     /// Starts a thread that computes the digests of large files while this one inflates and writes.
     ///
-    /// It serves every extraction with this scratch from now on: files of 256 KiB and more, by what the
+    /// It serves every extraction with this scratch from now on: files of 1 MiB and more, by what the
     /// archive promises, when BLAKE3 or SHA-256 is asked for. Nothing else changes: a sink gets the same
-    /// calls with the same digests, and [`Summary`](crate::Summary) counts the files. Four buffers of
+    /// calls with the same digests, and [`Summary`](crate::Summary) counts the files. Eight buffers of
     /// 64 KiB are allocated here and used again. The thread sleeps between files, and is joined when the
     /// scratch is dropped, on unwinding too. A second call does nothing.
+    ///
+    /// Worth it when a core is idle and SHA-256 is computed too. BLAKE3 alone costs little more than
+    /// taking the bytes to another core does.
     ///
     /// # Errors
     /// The system gives no thread: the scratch is as it was, and goes on hashing on the calling thread.

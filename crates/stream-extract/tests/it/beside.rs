@@ -49,9 +49,9 @@ fn all(zip: &[u8], tar_gz: &[u8], sha256: bool, scratch: &mut Scratch) -> [(Seen
 /// Around the buffer, around where the thread is used, and more than the ring holds.
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     const EDGES: &[usize] =
-        &[0, 65_535, 65_536, 65_537, 262_143, 262_144, 262_145, 327_680, 655_360];
-    let size = prop_oneof![prop::sample::select(EDGES), 0..700_000_usize];
-    prop::collection::vec(size, 0..5)
+        &[0, 65_536, 65_537, 1_048_575, 1_048_576, 1_048_577, 1_114_112, 1_310_720];
+    let size = prop_oneof![prop::sample::select(EDGES), 0..1_400_000_usize];
+    prop::collection::vec(size, 0..4)
 }
 
 proptest! {
@@ -63,14 +63,14 @@ proptest! {
         cut in prop_oneof![Just(1.0), 0.0..1.0],
         sha256 in any::<bool>(),
     ) {
-        let noise = made::noise(700_000);
+        let noise = made::noise(1_400_000);
         let names: Vec<String> = (0..sizes.len()).map(|i| format!("folder/{i}")).collect();
         let entries: Vec<_> =
             names.iter().zip(&sizes).map(|(name, &size)| (&name[..], &noise[..size], false)).collect();
         let (zip, tar_gz) = (made::zip(&entries), made::tar_gz(&entries));
         let (zip, tar_gz) = (part(&zip, cut), part(&tar_gz, cut));
         let mut scratch = beside(); // One for all: nothing of an archive that broke off may stay.
-        let large = sizes.iter().filter(|&&size| size >= 262_144).count() as u64;
+        let large = sizes.iter().filter(|&&size| size >= 1_048_576).count() as u64;
         for round in 0..2 {
             let (alone, with) = (
                 all(zip, tar_gz, sha256, &mut Scratch::new()),
@@ -93,8 +93,8 @@ fn part(bytes: &[u8], part: f64) -> &[u8] {
 
 #[test]
 fn a_size_that_is_a_lie_is_refused_by_both() {
-    let content = made::noise(300_000);
-    for (told, content) in [(300_000, &content[..90_000]), (90_000, &content[..])] {
+    let content = made::noise(1_200_000);
+    for (told, content) in [(1_200_000, &content[..90_000]), (90_000, &content[..])] {
         let entry = deflated("lie", content).with(|raw| raw.truth[2] = told);
         let zip = archive_with(&[entry], &End::default());
         let (alone, _) = seen(|sink| stream(&zip[..], &mut Scratch::new(), sink));
@@ -111,7 +111,7 @@ fn stream(reader: impl BufRead, scratch: &mut Scratch, sink: impl Sink) -> Resul
 #[test]
 fn a_file_whose_size_is_told_behind_it_is_hashed_inline() {
     let zip = archive_with(
-        &[deflated("late", &made::noise(300_000)).with_descriptor(true, false)],
+        &[deflated("late", &made::noise(1_200_000)).with_descriptor(true, false)],
         &End::default(),
     );
     let (alone, _) = seen(|sink| stream(&zip[..], &mut Scratch::new(), sink));
@@ -121,15 +121,15 @@ fn a_file_whose_size_is_told_behind_it_is_hashed_inline() {
 
 #[test]
 fn threads_may_each_have_one() {
-    let noise = made::noise(400_000);
+    let noise = made::noise(1_100_000);
     let names: Vec<String> = (0..12).map(|i| format!("{i}")).collect();
     let entries: Vec<_> = names.iter().map(|name| (&name[..], &noise[..], false)).collect();
     let zip = made::zip(&entries);
-    let mut scratches = [beside(), Scratch::new(), beside()];
+    let mut scratches = [beside(), beside()];
     let folder = tempfile::tempdir().unwrap();
     let sink = stream_extract::DirectorySink::create(folder.path().join("tree")).unwrap();
     let report = Extractor::new().zip_parallel(&zip[..], &mut scratches, sink).unwrap();
-    assert_eq!(report.summary.files, 12);
+    assert_eq!((report.summary.files, report.summary.files_hashed_beside), (12, 12));
     for name in &names {
         assert_eq!(std::fs::read(report.committed.join(name)).unwrap(), noise, "{name}");
     }
@@ -174,10 +174,10 @@ impl Sink for Breaking {
 
 #[test]
 fn a_scratch_serves_on_after_a_sink_that_failed_or_panicked() {
-    let zip = made::zip(&[("large", &made::noise(600_000), false)]);
+    let zip = made::zip(&[("large", &made::noise(1_200_000), false)]);
     let (good, _) = seen(|sink| stream(&zip[..], &mut Scratch::new(), sink));
     let mut scratch = beside();
-    for left in 1..=9 {
+    for left in 1..=18 {
         for panics in [true, false] {
             let sink = Breaking { left, panics };
             let broken = catch_unwind(AssertUnwindSafe(|| stream(&zip[..], &mut scratch, sink)));
