@@ -22,6 +22,9 @@ mod index_line;
 mod lock;
 mod manifest;
 mod name;
+// One file for both installers: it knows nothing of either.
+#[path = "../../mini-uv/src/names.rs"]
+mod names;
 mod net;
 mod pins;
 mod progress;

@@ -9,8 +9,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
 use ureq::tls::{RootCerts, TlsConfig};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, Proxy};
 
+use crate::names::Names;
 use crate::shell::Shell;
 
 /// A response whose body was not read yet.
@@ -18,6 +21,9 @@ pub(crate) type Response = ureq::http::Response<Body>;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// Every thread finds its connection again: a new one costs two or three round trips.
+const IDLE_CONNECTIONS_MAX: usize = 64;
 
 /// Asks servers.
 #[derive(Debug)]
@@ -42,16 +48,19 @@ impl Client {
         };
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let patience = Duration::from_secs(config.http.timeout.map_or(30, u64::from));
-        let agent = Agent::config_builder()
+        let settings = Agent::config_builder()
             .tls_config(tls)
             .proxy(proxy)
             .http_status_as_error(false)
             .timeout_connect(Some(patience))
             .timeout_recv_response(Some(patience))
             .timeout_per_read(Some(patience))
+            .max_idle_connections(IDLE_CONNECTIONS_MAX)
+            .max_idle_connections_per_host(IDLE_CONNECTIONS_MAX)
             .user_agent(concat!("mini-cargo/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .new_agent();
+            .build();
+        let names = Names::<DefaultResolver>::default();
+        let agent = Agent::with_parts(settings, DefaultConnector::new(), names);
         Ok(Self { agent, retries: config.net.retry.unwrap_or(3), shell })
     }
 
