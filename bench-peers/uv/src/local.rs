@@ -9,15 +9,18 @@ use bench_util::{
     Workdir,
 };
 
-use crate::floor;
+use crate::floor::{self, Layout};
 use crate::tools::{Tool, Tools};
 use crate::wheels::{ARM, Kind, Package};
 
 /// Ratio to uv, in either cache mode, wall and CPU.
-const GOAL: Goal = Goal::AtMost(0.60);
+pub(crate) const GOAL: Goal = Goal::AtMost(0.60);
 
 /// Ratio to the same program without sharing. uv's own price is 1.03 to 1.04.
 const GOAL_SHARING: Goal = Goal::AtMost(1.00);
+
+pub(crate) const FLOOR_NOTE: &str =
+    "The floor asks no interpreter, records nothing and keeps nothing.";
 
 /// Pairs for a wheel that installs in milliseconds, in which noise is large.
 const SMALL_ROUNDS: usize = 40;
@@ -68,8 +71,9 @@ impl Local<'_> {
         report.add_or_failed(&format!("{name} warm"), self.warm());
         // Nothing of a wheel with few files is worth sharing, and all of it is the interpreter query.
         if !self.is_small() {
-            report.add_or_failed(&format!("{name} sharing"), self.cold(Against::Itself));
             report.add_or_failed(&format!("{name} floor"), self.floor());
+            report.add_or_failed(&format!("{name} sharing"), self.cold(Against::Itself));
+            report.add_or_failed(&format!("{name} sharing floor"), self.floor_of_sharing());
         }
     }
 
@@ -113,8 +117,6 @@ impl Local<'_> {
     /// held to the goal too: where it misses it, no installer that keeps the promises can meet it.
     fn floor(&self) -> Result<Comparison, Error> {
         let work = RefCell::new(Workdir::on(&Place::JournaledExt4 { size_bytes: SIZE_BYTES })?);
-        let own = std::env::current_exe()
-            .map_err(|error| Error::unavailable(format!("this program ({error})"), "build it"))?;
         let (name, work) = (format!("{} {}", self.package.name, self.package.version), &work);
         let mut paired = self
             .paired(format!("{name} cold, the floor"))
@@ -131,15 +133,31 @@ impl Local<'_> {
                 paired.case_metered(tool.name(), install)
             };
         }
-        let floor = move |meter: &mut Meter<'_, '_>| -> Result<(), CaseError> {
-            let mut command = std::process::Command::new(&own);
-            command.arg("--floor").arg(&self.wheel).arg(work.borrow().unused("floor"));
-            Ok(meter.measure_command(&mut command)?)
-        };
         let other = Tool::UvContentAddressed.name();
-        let paired = paired.case_metered(floor::NAME, floor).goal_on(Metric::Cpu, GOAL);
+        let paired = paired.case_metered(floor::NAME, self.floor_in(work, Layout::Shared)?);
+        let paired = paired.goal_on(Metric::Wall, GOAL).goal_on(Metric::Cpu, GOAL);
         let comparison = paired.goal_against(other, Metric::Cpu, GOAL).run()?;
-        Ok(comparison.note("The floor asks no interpreter, records nothing and keeps nothing."))
+        Ok(comparison.note(FLOOR_NOTE))
+    }
+
+    /// What the store costs where nothing else is done: BLAKE3, and folders that all wheels share.
+    fn floor_of_sharing(&self) -> Result<Comparison, Error> {
+        let work = RefCell::new(Workdir::on(&Place::JournaledExt4 { size_bytes: SIZE_BYTES })?);
+        let (title, work) = (Against::Itself.title(self.package, "cold"), &work);
+        let paired = self
+            .paired(format!("{title}, the floor"))
+            .before_round(|| Ok(work.borrow_mut().renew_over(FULL_BYTES).map(drop)?))
+            .reference_metered(floor::NAME_SEPARATE, self.floor_in(work, Layout::Separate)?)
+            .case_metered(floor::NAME, self.floor_in(work, Layout::Shared)?)
+            .goal_on(Metric::Wall, GOAL_SHARING)
+            .goal_on(Metric::Cpu, GOAL_SHARING);
+        Ok(paired.run()?.note(FLOOR_NOTE))
+    }
+
+    /// One run of the floor in `work`.
+    fn floor_in<'w>(&self, work: &'w RefCell<Workdir>, layout: Layout) -> Result<Work<'w>, Error> {
+        let wheel = self.wheel.display().to_string();
+        floor_work(work, layout, vec![wheel])
     }
 
     /// Every run starts with the cache that one install left.
@@ -209,8 +227,23 @@ impl Local<'_> {
     }
 }
 
+/// One run of the floor over `wheels`, in a fresh folder of `work`.
+pub(crate) fn floor_work(
+    work: &RefCell<Workdir>,
+    layout: Layout,
+    wheels: Vec<String>,
+) -> Result<Work<'_>, Error> {
+    let own = std::env::current_exe()
+        .map_err(|error| Error::unavailable(format!("this program ({error})"), "build it"))?;
+    Ok(Box::new(move |meter| {
+        let mut command = std::process::Command::new(&own);
+        command.args(["--floor", layout.word()]).arg(work.borrow().unused("floor")).args(&wheels);
+        Ok(meter.measure_command(&mut command)?)
+    }))
+}
+
 /// The work of one tool.
-type Work<'a> = Box<dyn FnMut(&mut Meter<'_, '_>) -> Result<(), CaseError> + 'a>;
+pub(crate) type Work<'a> = Box<dyn FnMut(&mut Meter<'_, '_>) -> Result<(), CaseError> + 'a>;
 
 /// The goals are mini-uv's: the same against both cache modes of uv, another one against itself.
 pub(crate) fn with_cases<'a>(

@@ -7,6 +7,7 @@
 //! Called as `bench-uv MINI_UV [--quick] [--data DIR] [--out DIR] [ROWS...]`; rows are the names of
 //! packages and `environment`. Rows that are named run, also those that `--quick` leaves out.
 
+mod client;
 mod floor;
 mod http;
 mod local;
@@ -19,6 +20,8 @@ use std::process::ExitCode;
 
 use bench_util::{CaseError, Error, Report, Settings, conclude};
 
+use floor::Layout;
+use http::Remote;
 use local::Local;
 use tools::Tools;
 use wheels::{PACKAGES, Wheels};
@@ -29,10 +32,12 @@ fn main() -> ExitCode {
 
 fn start() -> Result<ExitCode, CaseError> {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let [flag, wheel, dir] = &arguments[..]
+    if let [flag, layout, dir, wheels @ ..] = &arguments[..]
         && flag == "--floor"
     {
-        floor::run(wheel.as_ref(), dir.as_ref())?;
+        let wheels: Vec<String> =
+            wheels.iter().map(|wheel| wheel.to_string_lossy().into_owned()).collect();
+        floor::run(Layout::of(&layout.to_string_lossy()), dir.as_ref(), &wheels)?;
         return Ok(ExitCode::SUCCESS);
     }
     Ok(run(&Settings::from_args()?)?.exit_code())
@@ -81,8 +86,10 @@ fn run(settings: &Settings) -> Result<Report, Error> {
         let without_torch = rows.leave_out_large(ENVIRONMENT_ROW);
         let count = if without_torch { "all but torch of 14" } else { "14" };
         eprintln!("     Installing {count} packages over loopback HTTP");
-        let over_http = http::run(&tools, &wheels, settings, without_torch);
-        report.add_or_failed("14 packages over loopback HTTP", over_http);
+        match Remote::serve(&tools, &wheels, settings, without_torch) {
+            Ok(remote) => remote.run(&mut report),
+            Err(error) => report.failed("14 packages over loopback HTTP", &error),
+        }
     }
     report.note("Environments and caches are on a journaled ext4 in memory, wheels in the page cache; making the environment is not timed. Cold starts without any cache, so both programs also ask the interpreter about itself.");
     report.write(&settings.out)?;

@@ -34,6 +34,11 @@ impl Server {
         Ok(Self { address })
     }
 
+    /// The address of a wheel.
+    pub(crate) fn file(&self, wheel: &Path) -> String {
+        format!("http://{}/files/{}", self.address, name(wheel))
+    }
+
     /// The address of the index.
     pub(crate) fn index(&self) -> String {
         format!("http://{}/simple/", self.address)
