@@ -5,9 +5,9 @@
 //! ```
 //!
 //! The format is that of uv's own scenarios (`test/scenarios` in astral-sh/uv): packages with their
-//! versions, what is required, and what must come out. Scenarios for a universal lock file are listed
-//! and not run, as nothing here makes one; those that need a source distribution to be built must be
-//! refused in so many words. The exit code is 1 when any scenario came out wrong.
+//! versions, what is required, and what must come out. Those that need a source distribution to be built
+//! and those that ask for a universal resolution must be refused in so many words, and are listed. The
+//! exit code is 1 when any scenario came out wrong.
 
 #![expect(clippy::unwrap_used, reason = "a broken scenario file ends the run")]
 #![expect(dead_code, reason = "the helpers are shared with the tests, which use more of them")]
@@ -97,8 +97,8 @@ fn yes() -> bool {
 /// How a scenario came out.
 enum Outcome {
     Right,
-    Refused,
-    NotRun(&'static str),
+    /// For want of what is named.
+    Refused(&'static str),
     Wrong(String),
 }
 
@@ -114,8 +114,7 @@ fn main() -> ExitCode {
         let scenario: Scenario = toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let (kind, detail) = match run(&scenario, &world, &environment) {
             Outcome::Right => ("right", String::new()),
-            Outcome::Refused => ("refused", "needs a source distribution to be built".to_owned()),
-            Outcome::NotRun(why) => ("not run", why.to_owned()),
+            Outcome::Refused(what) => ("refused", format!("needs {what}")),
             Outcome::Wrong(why) => ("WRONG", why),
         };
         say(&format!("{kind:8} {} {detail}", scenario.name));
@@ -148,9 +147,6 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn run(scenario: &Scenario, world: &World, environment: &Environment) -> Outcome {
-    if scenario.resolver_options.universal {
-        return Outcome::NotRun("needs a universal resolution");
-    }
     let index = Index::start(Manners { metadata_files: true, ..Manners::default() });
     for (name, package) in &scenario.packages {
         for (version, files) in &package.versions {
@@ -198,12 +194,18 @@ fn ask(scenario: &Scenario, index: &Index, world: &World, environment: &Environm
     if options.prereleases {
         args.push("--pre");
     }
+    if options.universal {
+        args.push("--universal");
+    }
     args.extend(scenario.root.requires.iter().map(String::as_str));
     world.run(&args)
 }
 
 fn judge(scenario: &Scenario, ran: &Ran) -> Outcome {
     let expected = &scenario.expected;
+    if scenario.resolver_options.universal {
+        return judge_universal(ran);
+    }
     let chosen: BTreeMap<String, String> = ran
         .stderr
         .lines()
@@ -215,7 +217,17 @@ fn judge(scenario: &Scenario, ran: &Ran) -> Outcome {
             Outcome::Right
         }
         (false, 1) => Outcome::Right,
-        (true, 1) if ran.stderr.contains("source distribution") => Outcome::Refused,
+        (true, 1) if ran.stderr.contains("source distribution") => {
+            Outcome::Refused("a source distribution to be built")
+        }
         _ => Outcome::Wrong(format!("{ran:#?}")),
+    }
+}
+
+fn judge_universal(ran: &Ran) -> Outcome {
+    if ran.code == 2 && ran.stderr.contains("error: a universal resolution") {
+        Outcome::Refused("a universal resolution")
+    } else {
+        Outcome::Wrong(format!("{ran:#?}"))
     }
 }

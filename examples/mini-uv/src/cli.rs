@@ -152,6 +152,9 @@ pub(crate) struct Install {
     /// Known so that it can be refused with the way out.
     #[arg(short, long, hide = true, value_name = "PATH")]
     pub(crate) editable: Option<String>,
+    /// Known so that it can be refused with the way out.
+    #[arg(long, hide = true)]
+    pub(crate) universal: bool,
     /// Install what a requirements file lists.
     #[arg(short, long = "requirements", alias = "requirement", value_name = "FILE")]
     pub(crate) requirements: Vec<PathBuf>,

@@ -5,7 +5,7 @@
 //! usual variables) and connection reuse are the HTTP library's. `--offline` is enforced here, so that
 //! no caller can forget it.
 
-use std::io::{self, Read};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -76,6 +76,13 @@ impl Http {
 
     pub(crate) fn is_offline(&self) -> bool {
         self.offline
+    }
+
+    /// Ends every transfer; those that would start from now on fail at once.
+    pub(crate) fn stop(&self) {
+        if let Some(agent) = self.agent.get() {
+            agent.clone().shutdown();
+        }
     }
 
     /// Sends a request until an answer comes that is worth reading.
@@ -209,7 +216,10 @@ fn is_temporary(status: u16) -> bool {
 
 fn is_worth_retrying(error: &ureq::Error) -> bool {
     match error {
-        ureq::Error::Io(error) => error.kind() != io::ErrorKind::ConnectionRefused,
+        // Nobody listens there, or this client was stopped.
+        ureq::Error::Io(error) => {
+            !matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotConnected)
+        }
         ureq::Error::Timeout(_) | ureq::Error::ConnectionFailed => true,
         _ => false,
     }

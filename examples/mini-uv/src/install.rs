@@ -18,6 +18,7 @@ use crate::dist::{Chosen, Location};
 use crate::environment::Environment;
 use crate::http::Http;
 use crate::installed::Installed;
+use crate::interrupt;
 use crate::meter::Meter;
 use crate::stage::{self, Provenance, Staged};
 use crate::transaction::Transaction;
@@ -40,16 +41,26 @@ pub(crate) struct Installation<'a> {
 }
 
 impl Installation<'_> {
-    /// Does it, and returns the Python sources that are there now.
+    /// Does it, and returns the Python sources that are there now. A signal undoes it.
     pub(crate) fn run(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let cancel = AtomicBool::new(false);
+        let stop = || {
+            cancel.store(true, Ordering::Relaxed);
+            self.http.stop();
+        };
+        interrupt::guard(stop, || self.change(&cancel))
+    }
+
+    fn change(&self, cancel: &AtomicBool) -> anyhow::Result<Vec<PathBuf>> {
         let started = Instant::now();
         let mut transaction = Transaction::begin(&self.environment.roots.purelib)?;
         let dirs: Vec<PathBuf> =
             self.chosen.iter().map(|_| transaction.prepare()).collect::<anyhow::Result<_>>()?;
-        let staged = self.prepare(&dirs)?;
+        let staged = self.prepare(&dirs, cancel)?;
         if !self.chosen.is_empty() {
             self.ui.done("Prepared", self.chosen.len(), started);
         }
+        anyhow::ensure!(!cancel.load(Ordering::Relaxed), "the installation was stopped");
         self.replace(&mut transaction)?;
         self.place(transaction, &staged)?;
         self.cache.know_environment(&self.environment.roots.purelib);
@@ -81,17 +92,16 @@ impl Installation<'_> {
     }
 
     /// Unpacks and arranges every wheel; the first error stops the others.
-    fn prepare(&self, dirs: &[PathBuf]) -> anyhow::Result<Vec<Staged>> {
+    fn prepare(&self, dirs: &[PathBuf], cancel: &AtomicBool) -> anyhow::Result<Vec<Staged>> {
         let bytes: Vec<u64> = self.chosen.iter().map(Chosen::bytes).collect();
         let meter = Meter::new(self.ui, &bytes);
-        let cancel = AtomicBool::new(false);
         let closer = closing::closer(&meter.bar);
         let unpacker = Unpacker {
             cache: self.cache,
             http: self.http,
             closer: &closer,
             ui: self.ui,
-            cancel: &cancel,
+            cancel,
             is_separate: self.is_separate,
         };
         let shares = shares(&bytes, cores());

@@ -35,6 +35,7 @@ mod index_url;
 mod install;
 mod installed;
 mod interpreter;
+mod interrupt;
 mod lock;
 mod metadata;
 mod meter;
@@ -81,6 +82,9 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             ui::print_error(&error);
+            if let Some(interrupted) = error.downcast_ref::<interrupt::Interrupted>() {
+                interrupted.die();
+            }
             fault::exit_code(&error)
         }
     }

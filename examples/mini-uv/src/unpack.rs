@@ -4,7 +4,6 @@
 //! byte is verified (CRC, RECORD, and the archive's digest where one is known) before anything is
 //! remembered. Objects that were lost or edited since make a cached wheel a miss, not an error.
 
-use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -85,8 +84,11 @@ impl Unpacker<'_> {
             let sha256 = known.filter(|_| !allowed.is_empty());
             return Ok(Raw { dir: dir.to_owned(), unpacked, sha256 });
         }
-        let sha256 = expected_digest(&path, allowed)?;
-        let unpacked = self.extract_file(wheel, &path, sha256, dir, threads)?;
+        // Opened once: what is digested here is what is unpacked, whatever becomes of its name.
+        let file = fs_err::File::open(&path)?;
+        let sha256 = expected_digest(&file, allowed)?;
+        let unchecked = sha256.filter(|_| allowed.len() == 1);
+        let unpacked = self.extract_file(wheel, &file, unchecked, dir, threads)?;
         self.cache.keep(&source, &token, sha256, &unpacked)?;
         Ok(Raw { dir: dir.to_owned(), unpacked, sha256 })
     }
@@ -255,19 +257,18 @@ impl Unpacker<'_> {
     fn extract_file(
         &self,
         wheel: &WheelName,
-        path: &Path,
+        file: &fs_err::File,
         sha256: Option<[u8; 32]>,
         dir: &Path,
         threads: &mut Threads<'_>,
     ) -> anyhow::Result<Unpacked> {
-        let file = fs_err::File::open(path)?.into_parts().0;
         let Threads { scratches, part } = threads;
         let job = Job { wheel, sha256, dir, check: no_check(), placers: scratches.len(), part };
         let read = |extractor: Extractor<'_>, sink: WheelSink<'_, '_>| {
-            extractor.zip_parallel(&file, scratches, sink)
+            extractor.zip_parallel(file.file(), scratches, sink)
         };
         self.extract(job, Box::new(read))
-            .with_context(|| format!("failed to unpack `{}`", path.display()))
+            .with_context(|| format!("failed to unpack `{}`", file.path().display()))
     }
 
     /// Extracts with `read` into `dir`: through the store, or through a folder of the wheel's own.
@@ -368,14 +369,15 @@ fn hint(error: &stream_extract::Error) -> Option<&'static str> {
     }
 }
 
-/// The digest that the file at `path` must have; it is read here only to choose between several.
-fn expected_digest(path: &Path, allowed: &[[u8; 32]]) -> anyhow::Result<Option<[u8; 32]>> {
+/// The digest that `file` must have. Where several are allowed it is checked here, and need not be again;
+/// one is left to the extractor, whose other threads begin meanwhile.
+fn expected_digest(file: &fs_err::File, allowed: &[[u8; 32]]) -> anyhow::Result<Option<[u8; 32]>> {
     match allowed {
         [] => Ok(None),
         [one] => Ok(Some(*one)),
         several => {
-            let digest = sha256_of(fs_err::File::open(path)?.into_parts().0)?;
-            ensure_allowed(&path.display().to_string(), digest, several)?;
+            let digest = sha256_of(file)?;
+            ensure_allowed(&file.path().display().to_string(), digest, several)?;
             Ok(Some(digest))
         }
     }
@@ -402,7 +404,7 @@ pub(crate) fn ensure_allowed(
         .hint("the file is not the one that was promised: download it again, or correct the digest")
 }
 
-fn sha256_of(mut file: File) -> anyhow::Result<[u8; 32]> {
+fn sha256_of(mut file: &fs_err::File) -> anyhow::Result<[u8; 32]> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; READ_BYTES];
     loop {

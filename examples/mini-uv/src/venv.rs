@@ -4,10 +4,14 @@
 //! time: `pyvenv.cfg`, an interpreter that leads to the base one, the folders of the scheme, and
 //! scripts that put it on PATH.
 //!
+//! Where symbolic links cannot be made (FAT, some network and container mounts, Windows) the interpreter
+//! is copied, as Python's own `venv` does; such an environment keeps the interpreter that it was made with.
+//!
 //! # References
 //!
 //! PEP 405 (virtual environments); the cache directory tagging specification.
 
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -28,19 +32,28 @@ pub(crate) struct Options {
     pub(crate) allow_existing: bool,
 }
 
-/// Makes an environment of `base` in `dir` and returns its absolute path.
-pub(crate) fn create(dir: &Path, base: &Interpreter, options: &Options) -> anyhow::Result<PathBuf> {
+/// A new environment.
+#[derive(Debug)]
+pub(crate) struct Made {
+    /// Its absolute path.
+    pub(crate) dir: PathBuf,
+    /// True when its interpreter is a copy, for want of symbolic links.
+    pub(crate) is_copy: bool,
+}
+
+/// Makes an environment of `base` in `dir`.
+pub(crate) fn create(dir: &Path, base: &Interpreter, options: &Options) -> anyhow::Result<Made> {
     let dir = std::path::absolute(dir)?;
     make_room(&dir, options)?;
     fs_err::create_dir_all(&dir)?;
     fs_err::write(dir.join(".gitignore"), "*")?;
     fs_err::write(dir.join("CACHEDIR.TAG"), CACHEDIR_TAG)?;
     make_folders(&dir, base)?;
-    let python = link_interpreter(&dir, base)?;
+    let is_copy = put_interpreter(&dir, base)?;
     write_activation(&dir, options)?;
     // Last, because its presence is what says that the environment is complete.
-    fs_err::write(dir.join("pyvenv.cfg"), configuration(base, &python, options))?;
-    Ok(dir)
+    fs_err::write(dir.join("pyvenv.cfg"), configuration(base, options))?;
+    Ok(Made { dir, is_copy })
 }
 
 /// Refuses to write into a folder that holds something else.
@@ -63,7 +76,7 @@ fn make_room(dir: &Path, options: &Options) -> anyhow::Result<()> {
 fn is_empty_or_absent(dir: &Path) -> anyhow::Result<bool> {
     match std::fs::read_dir(dir) {
         Ok(mut entries) => Ok(entries.next().is_none()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
         Err(error) => {
             bail!(
                 anyhow::Error::from(error)
@@ -81,7 +94,8 @@ fn make_folders(dir: &Path, base: &Interpreter) -> anyhow::Result<()> {
         && !dir.join("lib64").exists()
         && base.platform.starts_with("linux")
     {
-        symlink(Path::new("lib"), &dir.join("lib64"))?;
+        // Without it, modules of such an interpreter are looked for in both folders all the same.
+        symlink(Path::new("lib"), &dir.join("lib64")).unwrap_or(());
     }
     Ok(())
 }
@@ -104,40 +118,55 @@ pub(crate) fn bin() -> &'static str {
     if cfg!(windows) { "Scripts" } else { "bin" }
 }
 
-/// Puts the interpreter in `bin` and returns what it leads to.
-fn link_interpreter(dir: &Path, base: &Interpreter) -> anyhow::Result<PathBuf> {
+/// Puts the interpreter in `bin`; true when it is a copy.
+fn put_interpreter(dir: &Path, base: &Interpreter) -> anyhow::Result<bool> {
     let target = &base.base_executable;
     let bin = dir.join(bin());
-    let (major, minor) = base.version;
     if cfg!(windows) {
         fs_err::copy(target, bin.join("python.exe")).context("failed to copy the interpreter")?;
-        return Ok(target.clone());
+        return Ok(true);
     }
-    relink(target, &bin.join("python"))?;
-    relink(Path::new("python"), &bin.join(format!("python{major}")))?;
-    relink(Path::new("python"), &bin.join(format!("python{major}.{minor}")))?;
-    Ok(target.clone())
+    let (major, minor) = base.version;
+    let names = ["python".to_owned(), format!("python{major}"), format!("python{major}.{minor}")];
+    link_or_copy(target, &bin, &names, symlink)
 }
 
-fn relink(target: &Path, link: &Path) -> anyhow::Result<()> {
-    if link.is_symlink() {
-        fs_err::remove_file(link)?;
+/// Makes `names` in `bin` lead to `target` with `link`: the first one directly, the others through it.
+/// Where that fails they are copies, and the answer is true.
+fn link_or_copy(
+    target: &Path,
+    bin: &Path,
+    names: &[String],
+    link: fn(&Path, &Path) -> io::Result<()>,
+) -> anyhow::Result<bool> {
+    let mut is_copy = false;
+    let mut leads_to = target;
+    for name in names {
+        let path = bin.join(name);
+        if path.symlink_metadata().is_ok() {
+            fs_err::remove_file(&path)?;
+        }
+        if link(leads_to, &path).is_err() {
+            fs_err::copy(target, &path).context("failed to copy the interpreter")?;
+            is_copy = true;
+        }
+        leads_to = Path::new(&names[0]);
     }
-    symlink(target, link)
+    Ok(is_copy)
 }
 
 #[cfg(unix)]
-fn symlink(target: &Path, link: &Path) -> anyhow::Result<()> {
-    Ok(fs_err::os::unix::fs::symlink(target, link)?)
+fn symlink(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
 }
 
 #[cfg(not(unix))]
-fn symlink(_: &Path, link: &Path) -> anyhow::Result<()> {
-    bail!("symbolic links are not used on this system: `{}`", link.display())
+fn symlink(_: &Path, _: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }
 
-fn configuration(base: &Interpreter, python: &Path, options: &Options) -> String {
-    let home = python.parent().unwrap_or(Path::new("/"));
+fn configuration(base: &Interpreter, options: &Options) -> String {
+    let home = base.base_executable.parent().unwrap_or(Path::new("/"));
     let mut text = format!(
         "home = {}\nimplementation = {}\nmini-uv = {}\nversion_info = {}\ninclude-system-site-packages = {}\n",
         home.display(),
@@ -191,6 +220,29 @@ fn powershell_quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn refuse(_: &Path, _: &Path) -> io::Result<()> {
+        Err(ErrorKind::PermissionDenied.into())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_interpreter_is_copied_where_no_link_can_be_made_and_linked_again_where_one_can() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("base");
+        std::fs::write(&target, "an interpreter").unwrap();
+        std::fs::set_permissions(&target, PermissionsExt::from_mode(0o755)).unwrap();
+        let names = ["python".to_owned(), "python3".to_owned()];
+        assert!(link_or_copy(&target, dir.path(), &names, refuse).unwrap());
+        for name in &names {
+            let metadata = dir.path().join(name).symlink_metadata().unwrap();
+            assert!(metadata.is_file() && metadata.permissions().mode() & 0o111 == 0o111, "{name}");
+        }
+        assert!(!link_or_copy(&target, dir.path(), &names, symlink).unwrap());
+        let leads_to = names.map(|name| std::fs::read_link(dir.path().join(name)).unwrap());
+        assert_eq!(leads_to, [target, "python".into()]);
+    }
 
     #[test]
     fn each_shell_gets_its_own_quotes() {

@@ -72,6 +72,10 @@ fn wanted(options: &Install) -> anyhow::Result<Requirements> {
         return Err(anyhow::anyhow!("editable installs are not supported"))
             .hint(format!("build a wheel and install that: `pip wheel --no-deps {folder}`"));
     }
+    if options.universal {
+        return Err(anyhow::anyhow!("a universal resolution, for all platforms, is not supported"))
+            .hint("resolve for one at a time, with `--python-platform` and `--python-version`");
+    }
     let mut wanted = Requirements { paths_from: here.clone(), ..Requirements::default() };
     for text in &options.packages {
         wanted.requests.push(Request::parse(text, &here)?);

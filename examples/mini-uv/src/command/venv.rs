@@ -26,9 +26,12 @@ pub(super) fn run(tool: &Tool, options: &Venv) -> anyhow::Result<ExitCode> {
         clear: options.clear,
         allow_existing: options.allow_existing,
     };
-    let dir = venv::create(&options.dir, &base, &chosen)?;
+    let made = venv::create(&options.dir, &base, &chosen)?;
+    if made.is_copy {
+        tool.ui.status("The interpreter is a copy: it stays as it is when the base one is updated");
+    }
     tool.ui.status(format!("Activate with: source {}", activation(&options.dir)));
-    tracing::debug!("created `{}`", dir.display());
+    tracing::debug!("created `{}`", made.dir.display());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -170,6 +170,9 @@ fn usage_errors_say_what_to_do() {
         .install(&environment, &["-e", "."])
         .failure(2, &["editable installs are not supported", "hint: build a wheel"]);
     world
+        .install(&environment, &["--universal", "a"])
+        .failure(2, &["a universal resolution", "hint: resolve for one at a time"]);
+    world
         .run(&["venv", environment.str()])
         .failure(2, &["an environment is already at", "--clear"]);
     world.run(&["completions", "bash"]).success();

@@ -31,6 +31,8 @@ pub(crate) struct Manners {
     pub(crate) no_digests: bool,
     /// Send only so many bytes of a file at a time, then close the connection.
     pub(crate) break_after_bytes: Option<usize>,
+    /// Instead of closing it then, send nothing more.
+    pub(crate) stall: bool,
     /// Send files in small parts with a pause after each, in microseconds.
     pub(crate) pause_us: u64,
     /// Serve the older HTML pages.
@@ -252,7 +254,7 @@ fn content(request: &Request, bytes: &[u8], manners: Manners) -> (Vec<u8>, bool)
         return (answer, true);
     };
     answer.truncate(answer.len() - (end - start) + most);
-    (answer, false)
+    (answer, manners.stall)
 }
 
 fn parse_range(range: &str, length: usize) -> (usize, usize) {

@@ -7,6 +7,7 @@ mod folder;
 mod hostile;
 mod index;
 mod install;
+mod interrupt;
 mod kill;
 mod network;
 mod resolve;

@@ -18,6 +18,41 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
+/// A command that was interrupted on a terminal.
+#[derive(Debug)]
+pub(crate) struct Interrupted {
+    /// The signal that it died of, 0 if it ended by itself.
+    pub(crate) signal: i32,
+    /// What was on its terminal, control codes and all.
+    pub(crate) shown: String,
+}
+
+/// Arguments: a folder, a command. Prints the signal that the command died of, and what it showed.
+const TERMINAL: &str = r"
+import os, pty, select, sys
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+def is_full(folder):
+    return any(files for _, _, files in os.walk(folder))
+shown, typed = b'', False
+while True:
+    if not typed and is_full(sys.argv[1]):
+        os.write(terminal, b'\x03')
+        typed = True
+    if select.select([terminal], [], [], 0.005)[0]:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+_, status = os.waitpid(child, 0)
+print(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
+print(shown.decode())
+";
+
 impl Ran {
     /// Runs `command` to its end.
     pub(crate) fn of(command: &mut Command) -> Self {
@@ -98,6 +133,23 @@ impl World {
         ])
         .success();
         Environment { path }
+    }
+
+    /// Runs the tool on a terminal of its own and types Ctrl-C once something is in `folder`.
+    pub(crate) fn interrupt_on_terminal(&self, folder: &Path, args: &[&str]) -> Interrupted {
+        let tool = self.command(args);
+        let mut python = Command::new(python());
+        python.args(["-I", "-c", TERMINAL]).arg(folder).arg(tool.get_program()).args(args);
+        python.current_dir(self.dir.path()).env_remove("NO_COLOR");
+        for (name, value) in tool.get_envs() {
+            match value {
+                Some(value) => python.env(name, value),
+                None => python.env_remove(name),
+            };
+        }
+        let ran = Ran::from(python.output().unwrap()).success();
+        let (signal, shown) = ran.stdout.split_once('\n').unwrap();
+        Interrupted { signal: signal.parse().unwrap(), shown: shown.to_owned() }
     }
 
     /// Installs with the options that most tests want.
