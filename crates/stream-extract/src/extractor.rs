@@ -120,6 +120,9 @@ impl<'a> Extractor<'a> {
     /// Accepts what [`zip_stream`](Self::zip_stream) accepts, with the same result, and also stored
     /// entries whose size is only in their data descriptor.
     ///
+    /// The directory is read before the rest, which an expected digest covers. If somebody may change the
+    /// archive meanwhile, take a stream: it reads each byte once.
+    ///
     /// # Errors
     /// Every predicate of [`Error`] but `is_needs_seek` may be true. Nothing was committed.
     pub fn zip_seek<R: BufRead + Seek, S: Sink>(
@@ -145,6 +148,9 @@ impl<'a> Extractor<'a> {
     /// Large entries go first. Accepts what [`zip_seek`](Self::zip_seek) accepts, with the same tree;
     /// the sink sees entries in any order, the ratio limit applies to the whole archive, and an expected
     /// digest is computed by this thread before it helps the others.
+    ///
+    /// What the digest covers is read again for extraction. If somebody may change the archive meanwhile,
+    /// take a stream: it reads each byte once.
     ///
     /// # Errors
     /// Every predicate of [`Error`] but `is_needs_seek` may be true. Nothing was committed.
