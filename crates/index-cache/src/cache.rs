@@ -98,13 +98,14 @@ impl IndexCache {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks `key` up in the current snapshot.
+    /// Looks `key` up in the current snapshot. For many keys, ask one [`Snapshot`]: the answers
+    /// agree with each other, and each costs less.
     ///
     /// # Errors
     ///
     /// Those of [`Snapshot::get`].
-    pub fn get(&self, key: &str) -> Result<Option<Entry>> {
-        self.snapshot().get(key)
+    pub fn get(&self, key: &str) -> Result<Option<Entry<'static>>> {
+        Ok(self.snapshot().get(key)?.map(Entry::into_owned))
     }
 
     /// Starts a batch of changes.

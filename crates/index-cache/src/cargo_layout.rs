@@ -11,7 +11,8 @@
 //!
 //! The format has no lengths, no checksums and no end mark, so a file cut between two versions looks
 //! whole. Import therefore cannot tell every damaged file from a sound one; it refuses what does not
-//! parse to the last byte. From then on the bytes are protected.
+//! parse to the last byte, lines of JSON by their first and last byte alone. From then on the bytes
+//! are protected.
 //!
 //! # References
 //!
@@ -24,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::progress::{Observer, report};
 use crate::put::Put;
 use crate::snapshot::Snapshot;
+use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fs;
 use std::ops::Range;
@@ -72,7 +74,7 @@ impl<'a> Document<'a> {
         while at < bytes.len() {
             let version = text_at(bytes, at)?;
             at += version.len() + 1;
-            let json = at..at + text_at(bytes, at)?.len();
+            let json = at..at + field_at(bytes, at)?.to_bytes().len();
             at = json.end + 1;
             let is_object =
                 bytes[json.clone()].starts_with(b"{") && bytes[..json.end].ends_with(b"}");
@@ -99,10 +101,8 @@ impl<'a> Document<'a> {
     ///
     /// A version that occurs twice keeps its last line, as it does for cargo.
     pub fn as_put(&self) -> Put<'_> {
-        let mut last = std::collections::BTreeMap::new();
-        for (index, (version, _)) in self.versions.iter().enumerate() {
-            last.insert(*version, index);
-        }
+        let numbered = self.versions.iter().enumerate();
+        let last: HashMap<_, _> = numbered.map(|(index, (version, _))| (*version, index)).collect();
         let put = Put::new().token(self.index_version.as_bytes()).body(self.bytes);
         let lines = self.versions.iter().enumerate();
         lines
@@ -113,8 +113,13 @@ impl<'a> Document<'a> {
 
 /// The UTF-8 text from `at` up to the next NUL.
 fn text_at(bytes: &[u8], at: usize) -> Option<&str> {
+    field_at(bytes, at)?.to_str().ok()
+}
+
+/// The bytes from `at` up to the next NUL.
+fn field_at(bytes: &[u8], at: usize) -> Option<&CStr> {
     // The standard library's fastest search for a byte: import spends its time here.
-    CStr::from_bytes_until_nul(bytes.get(at..)?).ok()?.to_str().ok()
+    CStr::from_bytes_until_nul(bytes.get(at..)?).ok()
 }
 
 /// Where cargo keeps the file of `name` below its `.cache` folder.

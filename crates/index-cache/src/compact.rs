@@ -10,7 +10,7 @@ use crate::edit::Edit;
 use crate::error::{Error, Result};
 use crate::fresh::{self, Fresh};
 use crate::header::Header;
-use crate::layer::{Layer, Record};
+use crate::layer::{Layer, Reach, Record};
 use crate::progress::{Observer, report};
 use crate::record::{self, Encoded};
 use crate::slot::Slot;
@@ -137,10 +137,10 @@ impl<'a> Copy<'a> {
     }
 
     fn append(&mut self, key: &str, slot: Slot) -> Result<Encoded> {
-        let record = self.old.record(slot)?;
+        let record = self.old.record(slot, Reach::Name)?;
         let content = content::read(self.old, &record)?;
         let (head, bytes) = (self.old.head(&record), self.old.view(&content));
-        let token = &self.old.view(&record.prefix)[head.token()];
+        let token = &self.old.named(&record)[head.token()];
         let (kind, described) = (head.kind(), head.content());
         Ok(record::append_copy(&mut self.piece, kind, key, token, described, bytes))
     }

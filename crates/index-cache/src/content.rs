@@ -20,7 +20,7 @@ pub(crate) fn read(layer: &Layer, record: &Record) -> Result<Bytes> {
 
 /// The first part of `bytes` that is not what its check says.
 fn fault(bytes: &[u8], content: &Content) -> Option<&'static str> {
-    let Some((directory, payload)) = split(bytes, content) else { return Some("content") };
+    let Some((payload, directory)) = split(bytes, content) else { return Some("content") };
     if crate::check::check(directory) != content.directory_check {
         return Some("directory");
     }
@@ -52,7 +52,7 @@ fn is_sound(line: &Line<'_>, payload: &[u8]) -> bool {
 }
 
 fn split<'a>(bytes: &'a [u8], content: &Content) -> Option<(&'a [u8], &'a [u8])> {
-    bytes.split_at_checked(usize::try_from(content.directory_len).ok()?)
+    bytes.split_at_checked(usize::try_from(content.payload_len).ok()?)
 }
 
 fn range(at: u32, len: u32) -> Range<usize> {

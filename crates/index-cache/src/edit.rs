@@ -8,7 +8,7 @@ use crate::batch::Durability;
 use crate::error::{Error, Result};
 use crate::hash::hash;
 use crate::header::{Header, Pointer, branches_for};
-use crate::layer::{Layer, Record};
+use crate::layer::{Layer, Reach, Record};
 use crate::layout::{FANOUT, LEAVES_MAX, PAGE};
 use crate::pages::{self, LEAF_FULL, LEAF_MAX};
 use crate::put::wide;
@@ -113,7 +113,7 @@ impl<'a> Edit<'a> {
         let same = table.iter().enumerate().filter(|(_, slot)| slot.hash == hash);
         // Records at or past the old end belong to other keys of this very batch.
         for (index, slot) in same.filter(|(_, slot)| slot.place.offset() < old.header.end) {
-            match old.record(*slot) {
+            match old.record(*slot, Reach::Name) {
                 Ok(record) if old.key_bytes(&record) == key.as_bytes() => {
                     return Ok(Some((index, Some(record))));
                 }

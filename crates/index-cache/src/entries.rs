@@ -2,7 +2,7 @@
 
 use crate::entry::Entry;
 use crate::error::Result;
-use crate::layer::{Found, Layer, Record};
+use crate::layer::{Found, Layer, Reach, Record};
 use crate::record::Kind;
 use crate::walk::{Leaves, Walk};
 use std::sync::Arc;
@@ -23,13 +23,14 @@ impl<'s> Entries<'s> {
     }
 
     /// The entry of a record, unless it marks a removal or a layer above answers for its key.
-    fn entry(&self, record: Record) -> Result<Option<Entry>> {
-        if self.layers[self.layer].head(&record).kind() == Kind::Removed {
+    fn entry(&self, record: Record) -> Result<Option<Entry<'s>>> {
+        let layer = &self.layers[self.layer];
+        if layer.head(&record).kind() == Kind::Removed {
             return Ok(None);
         }
-        let entry = Entry::new(Arc::clone(&self.layers[self.layer]), record);
+        let entry = Entry::new(layer, record);
         for above in &self.layers[..self.layer] {
-            if !matches!(above.find(entry.key())?, Found::Nothing) {
+            if !matches!(above.find(entry.key(), Reach::Name)?, Found::Nothing) {
                 return Ok(None);
             }
         }
@@ -37,8 +38,8 @@ impl<'s> Entries<'s> {
     }
 }
 
-impl Iterator for Entries<'_> {
-    type Item = Result<Entry>;
+impl<'s> Iterator for Entries<'s> {
+    type Item = Result<Entry<'s>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while let Some(walk) = &mut self.walk {

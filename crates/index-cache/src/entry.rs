@@ -1,12 +1,12 @@
 //! One entry: its token at once, its body and slices when asked, each proved before it is given.
 
 use crate::error::{Error, Result};
-use crate::layer::{Bytes, Layer, Record};
+use crate::layer::{Bytes, Layer, Record, whole};
 use crate::record::{Directory, Head, Kind, Line};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 /// After this many slices of one entry, its whole payload is read at once: a system call for each
@@ -18,6 +18,9 @@ const SLICE_READS_MAX: u32 = 8;
 /// Key and token are in memory and were verified when the entry was found. The body and each slice
 /// are read on first use and verified by their own checksum; an entry stays readable, unchanged,
 /// for as long as it is held, whatever other processes commit or compact meanwhile.
+///
+/// An entry borrows from the [`Snapshot`](crate::Snapshot) that it was found in. One that
+/// [`IndexCache::get`](crate::IndexCache::get) gives, or [`Entry::into_owned`] makes, outlives it.
 ///
 /// # Examples
 ///
@@ -39,14 +42,33 @@ const SLICE_READS_MAX: u32 = 8;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Entry {
-    layer: Arc<Layer>,
+pub struct Entry<'s> {
+    layer: Holder<'s>,
     record: Record,
     /// Most entries are only asked for their token: what is read later lives apart.
     parts: OnceCell<Box<Parts>>,
 }
 
-const _: () = assert!(size_of::<Entry>() <= 48, "an entry is moved more often than it is made");
+const _: () = assert!(size_of::<Entry<'_>>() <= 48, "an entry is moved more often than it is made");
+
+/// What keeps the file open. Counting holders costs as much as half a lookup through a map.
+#[derive(Clone, Debug)]
+enum Holder<'s> {
+    Snapshot(&'s Arc<Layer>),
+    Itself(Arc<Layer>),
+}
+
+impl Deref for Holder<'_> {
+    type Target = Arc<Layer>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<Layer> {
+        match self {
+            Self::Snapshot(layer) => layer,
+            Self::Itself(layer) => layer,
+        }
+    }
+}
 
 /// What has been read of an entry's content.
 #[derive(Debug, Default)]
@@ -60,8 +82,8 @@ struct Parts {
 /// Where bytes of an entry are in memory.
 #[derive(Debug)]
 enum Held {
-    /// They came with the record's first read.
-    Prefix(Range<usize>),
+    /// They came when the record was looked for.
+    Window(Range<usize>),
     Read(Bytes),
 }
 
@@ -77,10 +99,16 @@ pub struct SliceInfo<'a> {
     pub len: u32,
 }
 
-impl Entry {
+impl<'s> Entry<'s> {
     #[inline]
-    pub(crate) fn new(layer: Arc<Layer>, record: Record) -> Self {
-        Self { layer, record, parts: OnceCell::new() }
+    pub(crate) fn new(layer: &'s Arc<Layer>, record: Record) -> Self {
+        Self { layer: Holder::Snapshot(layer), record, parts: OnceCell::new() }
+    }
+
+    /// The same entry, able to outlive the snapshot it was found in. What it has read stays read.
+    pub fn into_owned(self) -> Entry<'static> {
+        let layer = Holder::Itself(Arc::clone(&self.layer));
+        Entry { layer, record: self.record, parts: self.parts }
     }
 
     fn parts(&self) -> &Parts {
@@ -99,7 +127,8 @@ impl Entry {
     /// The freshness token, as stored.
     #[inline]
     pub fn token(&self) -> &[u8] {
-        self.prefix().get(self.head().token()).unwrap_or_default()
+        let named = self.layer.named(&self.record);
+        named.get(Head::known(named).token()).unwrap_or_default()
     }
 
     /// Returns true when the entry says that the registry has no such name.
@@ -129,7 +158,7 @@ impl Entry {
     pub fn body(&self) -> Result<&[u8]> {
         let held = once(&self.parts().body, || {
             let content = self.head().content();
-            self.proved(self.payload_at(), content.body_len, content.body_check, "body")
+            self.proved(self.content_at(), content.body_len, content.body_check, "body")
         });
         Ok(self.view(held?))
     }
@@ -167,15 +196,15 @@ impl Entry {
         let held = once(&self.parts().directory, || {
             let content = self.head().content();
             let (len, check) = (content.directory_len, content.directory_check);
-            self.proved(self.content_at(), len, check, "directory")
+            self.proved(self.directory_at(), len, check, "directory")
         });
         Directory::decode(self.view(held?), self.slice_count())
-            .ok_or_else(|| self.corrupt(self.content_at(), "directory"))
+            .ok_or_else(|| self.corrupt(self.directory_at(), "directory"))
     }
 
     fn load_slice(&self, line: &Line<'_>) -> Result<Cow<'_, [u8]>> {
-        let at = self.payload_at().saturating_add(line.at.into());
-        let range = to_usize(line.at)..to_usize(line.at).saturating_add(to_usize(line.len));
+        let at = self.content_at().saturating_add(line.at.into());
+        let range = whole(line.at)..whole(line.at).saturating_add(whole(line.len));
         // A body that was verified vouches for the slices inside it.
         let body = self.parts().body.get().and_then(|body| self.view(body).get(range.clone()));
         if let Some(bytes) = body {
@@ -189,14 +218,14 @@ impl Entry {
     }
 
     fn slice_bytes(&self, line: &Line<'_>, at: u64, range: Range<usize>) -> Result<Cow<'_, [u8]>> {
-        if let Some(range) = self.in_prefix(at, line.len) {
-            return Ok(Cow::Borrowed(&self.prefix()[range]));
+        if let Some(range) = self.record.in_window(at, line.len) {
+            return Ok(Cow::Borrowed(self.layer.in_window(&self.record, range)));
         }
         let slice_reads = &self.parts().slice_reads;
         let reads = slice_reads.get();
         slice_reads.set(reads.saturating_add(1));
         if reads < SLICE_READS_MAX {
-            return self.layer.read_slice(at, to_usize(line.len));
+            return self.layer.read_slice(at, whole(line.len));
         }
         let payload = self.payload()?;
         payload.get(range).map(Cow::Borrowed).ok_or_else(|| self.corrupt(at, "slice"))
@@ -205,22 +234,18 @@ impl Entry {
     /// The whole payload, not verified: each slice in it has its own check.
     fn payload(&self) -> Result<&[u8]> {
         let held = once(&self.parts().payload, || {
-            self.held(self.payload_at(), self.head().content().payload_len, "payload")
+            self.held(self.content_at(), self.head().content().payload_len, "payload")
         });
         Ok(self.view(held?))
     }
 
+    /// The payload's first byte in the file.
     fn content_at(&self) -> u64 {
         self.head().content_at(self.record.offset())
     }
 
-    fn payload_at(&self) -> u64 {
-        self.content_at().saturating_add(self.head().content().directory_len.into())
-    }
-
-    #[inline]
-    fn prefix(&self) -> &[u8] {
-        self.layer.view(&self.record.prefix)
+    fn directory_at(&self) -> u64 {
+        self.content_at().saturating_add(self.head().content().payload_len.into())
     }
 
     #[inline]
@@ -228,17 +253,10 @@ impl Entry {
         self.layer.head(&self.record)
     }
 
-    /// Where in the prefix a range of the file is, if it was read with it.
-    fn in_prefix(&self, at: u64, len: u32) -> Option<Range<usize>> {
-        let from = usize::try_from(at.checked_sub(self.record.offset())?).ok()?;
-        let range = from..from.checked_add(to_usize(len))?;
-        (range.end <= self.prefix().len()).then_some(range)
-    }
-
     fn held(&self, at: u64, len: u32, what: &'static str) -> Result<Held> {
-        match self.in_prefix(at, len) {
-            Some(range) => Ok(Held::Prefix(range)),
-            None => self.layer.read(at, to_usize(len), what).map(Held::Read),
+        match self.record.in_window(at, len) {
+            Some(range) => Ok(Held::Window(range)),
+            None => self.layer.read(at, whole(len), what).map(Held::Read),
         }
     }
 
@@ -252,7 +270,7 @@ impl Entry {
 
     fn view<'a>(&'a self, held: &'a Held) -> &'a [u8] {
         match held {
-            Held::Prefix(range) => self.prefix().get(range.clone()).unwrap_or_default(),
+            Held::Window(range) => self.layer.in_window(&self.record, range.clone()),
             Held::Read(bytes) => self.layer.view(bytes),
         }
     }
@@ -272,12 +290,7 @@ fn once(cell: &OnceCell<Held>, load: impl FnOnce() -> Result<Held>) -> Result<&H
     Ok(cell.get_or_init(|| held))
 }
 
-fn to_usize(len: u32) -> usize {
-    // No supported target has a `usize` of less than 32 bits.
-    usize::try_from(len).unwrap_or(usize::MAX)
-}
-
-impl fmt::Debug for Entry {
+impl fmt::Debug for Entry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry")
             .field("key", &self.key())

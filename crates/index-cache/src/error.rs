@@ -18,7 +18,6 @@ pub struct Error {
     kind: Box<Kind>,
 }
 
-#[derive(Debug)]
 enum Kind {
     Io { verb: &'static str, path: PathBuf, source: io::Error },
     Corrupt { path: PathBuf, offset: u64, what: &'static str },
@@ -153,9 +152,14 @@ impl fmt::Display for Error {
     }
 }
 
+/// The sentence and its cause: what a `main` that returns this error shows.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind.fmt(f)
+        write!(f, "Error({self}")?;
+        if let Some(source) = self.source() {
+            write!(f, ": {source}")?;
+        }
+        f.write_str(")")
     }
 }
 
@@ -173,3 +177,17 @@ const _: () = {
     is_send_sync::<Error>();
     assert!(size_of::<Error>() == size_of::<usize>(), "an error is one word");
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_is_the_sentence_with_its_cause() {
+        let refused = io::Error::new(io::ErrorKind::PermissionDenied, "not yours");
+        let error = Error::io("open", Path::new("/cache/index-v1.ixc"), refused);
+        assert_eq!(format!("{error:?}"), "Error(failed to open `/cache/index-v1.ixc`: not yours)");
+        let error = Error::corrupt(Path::new("i"), 4096, "leaf page");
+        assert_eq!(format!("{error:?}"), "Error(corrupt leaf page at byte 4096 of `i`)");
+    }
+}

@@ -13,20 +13,17 @@ use crate::medium::{Disk, Map, Medium, Residence};
 use crate::options::ReadMode;
 use crate::pages::{self, Page};
 use crate::record::Head;
-use crate::slot::{Place, Slot};
-use crate::tree::{LoadedPage, PageSource, Tree};
+use crate::slot::Slot;
+use crate::tree::{PageSource, Tree};
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Values longer than this are mapped in [`ReadMode::Auto`].
 const MAP_FROM: usize = 64 << 10;
-/// Records up to this long are read whole in one go: a second read costs more than the copy.
-const WHOLE_MAX: u64 = 4 << 10;
-/// Reads of a front are at least this long.
-const FRONT_MIN: u64 = 512;
 /// A slot that fails its check while its file is open may be half written: look again.
 const HEADER_TRIES: usize = 4;
 
@@ -73,20 +70,53 @@ pub enum Status {
 
 /// A record whose head, key and token passed their check.
 ///
-/// Three words, because a lookup moves it through several results: a struct of decoded fields costs
+/// Few words, because a lookup moves it through several results: a struct of decoded fields costs
 /// more to move than to look up.
 #[derive(Debug)]
 pub(crate) struct Record {
-    /// The record's first bytes, at least up to the end of the token.
-    pub(crate) prefix: Bytes,
+    /// Its head's first byte in the file.
+    offset: u64,
+    /// Where in what was read the head is.
+    head: u32,
+    /// Length of what was read: at least up to the token's end.
+    len: u32,
+    /// What was read; none: it is in the map.
+    copy: Option<Buffer>,
 }
 
+const _: () = assert!(size_of::<Record>() == 24, "a record is moved more often than it is made");
+
 impl Record {
-    /// Its first byte in the file.
+    /// `window` was read from `head` bytes before the record's head.
+    #[inline]
+    fn new(window: Bytes, head: usize) -> Option<Self> {
+        let offset = window.from + crate::put::wide(head);
+        let (head, len) = (u32::try_from(head).ok()?, u32::try_from(window.len).ok()?);
+        Some(Self { offset, head, len, copy: window.copy })
+    }
+
+    /// Its head's first byte in the file.
     #[inline]
     pub(crate) fn offset(&self) -> u64 {
-        self.prefix.from
+        self.offset
     }
+
+    /// Where in what was read a range of the file is, if it was read.
+    pub(crate) fn in_window(&self, at: u64, len: u32) -> Option<Range<usize>> {
+        let from = at.checked_sub(self.offset - u64::from(self.head))?;
+        let to = from.checked_add(len.into())?;
+        let range = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
+        (to <= self.len.into()).then_some(range)
+    }
+}
+
+/// How much of a record is read when it is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// What proves that it is the right one.
+    Name,
+    /// Its directory and last slice too.
+    Front,
 }
 
 /// Bytes of the file.
@@ -146,24 +176,24 @@ impl Layer {
 
     /// The record of `key`, or none; damage on the way is a miss that is counted.
     #[inline]
-    pub(crate) fn find(&self, key: &str) -> Result<Found> {
+    pub(crate) fn find(&self, key: &str, reach: Reach) -> Result<Found> {
         let hash = self.hash(key);
-        match self.find_in(&self.tree, hash, key) {
+        match self.find_in(&self.tree, hash, key, reach) {
             Ok(Some(record)) => Ok(Found::Record(record)),
             Ok(None) => Ok(Found::Nothing),
-            Err(error) => self.find_older(error, hash, key),
+            Err(error) => self.find_older(error, hash, key, reach),
         }
     }
 
     /// The way round damage: through the last durable snapshot, where there is one.
     #[cold]
-    fn find_older(&self, met: Error, hash: u32, key: &str) -> Result<Found> {
+    fn find_older(&self, met: Error, hash: u32, key: &str, reach: Reach) -> Result<Found> {
         if !met.is_corrupt() {
             return Err(met);
         }
         self.count_damage();
         let Some(older) = self.fallback.as_ref() else { return Ok(Found::Damaged) };
-        match self.find_in(older, hash, key) {
+        match self.find_in(older, hash, key, reach) {
             Ok(Some(record)) => Ok(Found::Record(record)),
             Ok(None) => Ok(Found::Nothing),
             Err(error) if error.is_corrupt() => {
@@ -181,9 +211,9 @@ impl Layer {
     }
 
     #[inline]
-    fn find_in(&self, tree: &Tree, hash: u32, key: &str) -> Result<Option<Record>> {
+    fn find_in(&self, tree: &Tree, hash: u32, key: &str, reach: Reach) -> Result<Option<Record>> {
         for slot in pages::candidates(tree.leaf_for(self, hash)?, hash) {
-            let record = self.record(slot)?;
+            let record = self.record(slot, reach)?;
             if self.key_bytes(&record) == key.as_bytes() {
                 return Ok(Some(record));
             }
@@ -193,50 +223,80 @@ impl Layer {
 
     /// Reads and proves the record that a slot names.
     #[inline]
-    pub(crate) fn record(&self, slot: Slot) -> Result<Record> {
-        let offset = slot.place.offset();
-        let mut prefix = self.prefix(slot.place)?;
-        let corrupt = || Error::corrupt(&self.path, offset, "record head");
-        let named_len = Head::decode(self.view(&prefix)).ok_or_else(corrupt)?.named_len();
-        if prefix.len < named_len {
-            prefix = self.read(offset, named_len, "record head")?;
+    pub(crate) fn record(&self, slot: Slot, reach: Reach) -> Result<Record> {
+        let record = self.window(slot, reach)?;
+        let bytes = self.named(&record);
+        let Some(head) = Head::decode(bytes) else { return Err(self.no_record(slot)) };
+        match bytes.get(..head.named_len()) {
+            Some(named) if crate::check::check(named) == slot.check => Ok(record),
+            Some(_) => Err(self.no_record(slot)),
+            None => self.long_record(slot, head.named_len()),
         }
-        match self.view(&prefix).get(..named_len) {
-            Some(named) if crate::check::check(named) == slot.check => Ok(Record { prefix }),
-            _ => Err(corrupt()),
+    }
+
+    /// A record whose token ends behind what was read at first.
+    #[cold]
+    fn long_record(&self, slot: Slot, named_len: usize) -> Result<Record> {
+        let bytes = self.read(slot.place.offset(), named_len, "record head")?;
+        if crate::check::check(self.view(&bytes)) != slot.check {
+            return Err(self.no_record(slot));
+        }
+        Record::new(bytes, 0).ok_or_else(|| self.no_record(slot))
+    }
+
+    #[cold]
+    fn no_record(&self, slot: Slot) -> Error {
+        Error::corrupt(&self.path, slot.place.offset(), "record head")
+    }
+
+    /// Reads around the head of a record.
+    #[inline]
+    fn window(&self, slot: Slot, reach: Reach) -> Result<Record> {
+        let place = slot.place;
+        // In a map everything is as near as everything else.
+        let is_named = reach == Reach::Name || self.mode == ReadMode::Mapped;
+        let range = if is_named { place.named() } else { place.front_range() };
+        let end = range.end.min(self.header.end);
+        let head = usize::try_from(place.offset() - range.start).unwrap_or(usize::MAX);
+        match usize::try_from(end.saturating_sub(range.start)) {
+            Ok(len) if len.saturating_sub(head) >= HEAD_LEN => {
+                let bytes = self.read(range.start, len, "record head")?;
+                Record::new(bytes, head).ok_or_else(|| self.no_record(slot))
+            }
+            _ => Err(self.no_record(slot)),
         }
     }
 
     /// The head of a record of this layer.
     #[inline]
     pub(crate) fn head<'a>(&'a self, record: &'a Record) -> Head<'a> {
-        Head::known(self.view(&record.prefix))
+        Head::known(self.named(record))
     }
 
+    /// A record's bytes from its head on: at least head, key and token.
     #[inline]
-    fn prefix(&self, place: Place) -> Result<Bytes> {
-        let offset = place.offset();
-        let left = self.header.end.saturating_sub(offset);
-        let whole = place.span();
-        let wanted = if self.mode == ReadMode::Mapped || whole <= WHOLE_MAX {
-            whole
-        } else {
-            place.front().max(FRONT_MIN)
+    pub(crate) fn named<'a>(&'a self, record: &'a Record) -> &'a [u8] {
+        let (head, len) = (whole(record.head), whole(record.len));
+        match &record.copy {
+            Some(buffer) => buffer.bytes().get(head..).unwrap_or_default(),
+            None => self.mapped(record.offset, len.saturating_sub(head)),
+        }
+    }
+
+    /// A part of what was read of a record: see [`Record::in_window`].
+    #[inline]
+    pub(crate) fn in_window<'a>(&'a self, record: &'a Record, range: Range<usize>) -> &'a [u8] {
+        let bytes = match &record.copy {
+            Some(buffer) => buffer.bytes(),
+            None => self.mapped(record.offset - u64::from(record.head), whole(record.len)),
         };
-        let len = usize::try_from(wanted.min(left)).unwrap_or(0);
-        if len < HEAD_LEN {
-            return Err(Error::corrupt(&self.path, offset, "record head"));
-        }
-        if self.mode == ReadMode::Mapped {
-            // It ends inside the snapshot: see `left`.
-            return Ok(Bytes { from: offset, len, copy: None });
-        }
-        self.read(offset, len, "record head")
+        bytes.get(range).unwrap_or_default()
     }
 
     #[inline]
     pub(crate) fn key_bytes<'a>(&'a self, record: &'a Record) -> &'a [u8] {
-        self.view(&record.prefix).get(self.head(record).key()).unwrap_or_default()
+        let named = self.named(record);
+        named.get(Head::known(named).key()).unwrap_or_default()
     }
 
     /// Reads `len` bytes at `offset`; they must lie inside the snapshot.
@@ -362,7 +422,7 @@ impl Layer {
     }
 
     pub(crate) fn leaf_is_loaded(&self, index: u32) -> bool {
-        self.mode == ReadMode::Mapped || self.tree.is_loaded(self, index)
+        self.tree.is_loaded(self, index)
     }
 
     pub(crate) fn medium(&self) -> &dyn Medium {
@@ -380,30 +440,21 @@ pub(crate) enum Found {
 }
 
 impl PageSource for Layer {
-    fn load(&self, pointer: Pointer, what: &'static str) -> Result<LoadedPage> {
+    fn load(&self, pointer: Pointer, what: &'static str) -> Result<Box<Page>> {
         self.check_range(pointer.offset, PAGE_LEN, what)?;
-        let page = if self.is_mapped(PAGE_LEN) {
-            LoadedPage::Mapped(usize::try_from(pointer.offset).unwrap_or(usize::MAX))
-        } else {
-            let mut page = Box::new([0; PAGE_LEN]);
-            self.fill(&mut page[..], pointer.offset)?;
-            LoadedPage::Copied(page)
-        };
-        if crate::check::check(PageSource::view(self, &page)) != pointer.check {
+        let mut page = Box::new([0; PAGE_LEN]);
+        self.fill(&mut page[..], pointer.offset)?;
+        if crate::check::check(&page[..]) != pointer.check {
             return Err(Error::corrupt(&self.path, pointer.offset, what));
         }
         Ok(page)
     }
+}
 
-    fn view<'a>(&'a self, page: &'a LoadedPage) -> &'a Page {
-        match page {
-            LoadedPage::Copied(page) => page,
-            LoadedPage::Mapped(from) => {
-                let map = self.map.as_ref().map(Map::bytes).unwrap_or_default();
-                map.get(*from..).and_then(<[u8]>::first_chunk).unwrap_or(&pages::EMPTY)
-            }
-        }
-    }
+/// No supported target has a `usize` of less than 32 bits.
+#[inline]
+pub(crate) fn whole(len: u32) -> usize {
+    usize::try_from(len).unwrap_or(usize::MAX)
 }
 
 /// Reads both header slots, again when one looks half written.

@@ -176,6 +176,8 @@ pub(crate) const RECORD: [&Field; 14] = [
     &CONTENT_AT,
 ];
 pub(crate) const HEAD_LEN: usize = 48;
+/// [`HEAD_LEN`] as a length in the file.
+pub(crate) const HEAD_LEN_WIDE: u64 = 48;
 
 pub(crate) const SLICE_AT: Field = Field::first("at", 4);
 pub(crate) const SLICE_LEN: Field = Field::after(&SLICE_AT, "len", 4);

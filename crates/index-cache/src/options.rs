@@ -13,7 +13,7 @@ pub enum ReadMode {
     Pread,
     /// Positioned reads for values up to 64 KiB, a map for larger ones.
     Auto,
-    /// Everything through one map: the fastest way to look up many keys in a long-lived process.
+    /// All records through one map: the fastest way to look up many keys in a long-lived process.
     Mapped,
 }
 

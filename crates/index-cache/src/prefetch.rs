@@ -6,7 +6,7 @@
 //! needs no record.
 
 use crate::error::Result;
-use crate::layer::Layer;
+use crate::layer::{Layer, Reach};
 use crate::layout::PAGE;
 use crate::pages;
 use crate::slot::Slot;
@@ -20,7 +20,7 @@ const GAP_MAX: u64 = 32 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Extent {
-    /// Token and directory.
+    /// Token and directory, and the last slice if it ends the entry and is at most 16 KiB long.
     Front,
     /// Everything.
     Whole,
@@ -98,23 +98,24 @@ fn slots_of(layer: &Layer, hash: u32) -> Result<Vec<Slot>> {
 }
 
 fn range(slot: &Slot, extent: Extent) -> Range {
-    let place = slot.place;
-    let len =
-        if extent == Extent::Front || place.is_elsewhere() { place.front() } else { place.span() };
-    (place.offset(), place.offset().saturating_add(len))
+    let range = match extent {
+        Extent::Front => slot.place.front_range(),
+        Extent::Whole => slot.place.whole(),
+    };
+    (range.start, range.end)
 }
 
 /// Content that lies with an older record: its place is in the record's head.
 fn elsewhere(layer: &Layer, slots: &[Slot], extent: Extent) -> Vec<Range> {
     let content = |slot: &Slot| {
-        let record = layer.record(*slot).ok()?;
+        let record = layer.record(*slot, Reach::Name).ok()?;
         let head = layer.head(&record);
-        let from = head.content_at(slot.place.offset());
-        let len = match extent {
-            Extent::Front => head.content().directory_len.into(),
-            Extent::Whole => head.content().len(),
-        };
-        Some((from, from.saturating_add(len)))
+        let (from, content) = (head.content_at(slot.place.offset()), head.content());
+        let to = from.saturating_add(content.len());
+        Some(match extent {
+            Extent::Front => (to.saturating_sub(content.directory_len.into()), to),
+            Extent::Whole => (from, to),
+        })
     };
     slots.iter().filter(|slot| slot.place.is_elsewhere()).filter_map(content).collect()
 }

@@ -1,14 +1,19 @@
-//! One record: a head, a key, a token, and the content they describe.
+//! One record: content, and the head, key and token that describe it.
 //!
 //! ```text
-//! | head 48 | key | token |   content: | directory | names | body | slices apart | padding
-//!  \___ slot's check ____/             \_ its check _/\ its _/\_ a check each _/
+//! content: | body | slices apart | directory | names | padding | head 48 | key | token | padding
+//!           \ its /\_ a check each /\_ its check __/           \____ slot's check ___/
 //! ```
 //!
 //! Four checksums instead of one, so that a token, a directory, a body or one slice can each be
 //! read and proved without touching the others. The head names where the content is: usually right
-//! behind it, but a record that only brings a new token points back to the content of an older
+//! before it, but a record that only brings a new token points back to the content of an older
 //! record of the same file.
+//!
+//! Back to front, because of what is asked for most: of one name, its newest version. A registry
+//! appends to its documents, so the newest version ends the payload, and there it lies beside the
+//! directory that names it and the head that finds both: one read of a few kilobytes, or one page
+//! of a map, gives all three, however long the document is.
 //!
 //! Bytes in, answer out: this module does no I/O.
 
@@ -19,6 +24,9 @@ use crate::slot::Place;
 
 /// First bytes of every record, for people with a hex dump.
 pub(crate) const MAGIC: [u8; 4] = *b"ixr\x01";
+
+/// A last slice up to this long is read along with the directory, wanted or not.
+const NEWEST_MAX: u32 = 16 << 10;
 
 const NO_PARTS: [&[u8]; 0] = [];
 
@@ -63,7 +71,7 @@ pub(crate) struct Content {
     pub(crate) body_check: u32,
     /// Body and slices apart.
     pub(crate) payload_len: u32,
-    /// Offset in the file; zero when the content follows the token.
+    /// Offset in the file; zero when the content ends where the head starts.
     pub(crate) at: u64,
 }
 
@@ -71,6 +79,11 @@ impl Content {
     /// Directory and payload, in bytes.
     pub(crate) fn len(&self) -> u64 {
         u64::from(self.directory_len) + u64::from(self.payload_len)
+    }
+
+    /// With the padding that puts the head behind it on a multiple of [`ALIGN`].
+    pub(crate) fn padded_len(&self) -> u64 {
+        self.len().next_multiple_of(ALIGN)
     }
 }
 
@@ -148,16 +161,20 @@ impl<'a> Head<'a> {
     /// Where the content starts in the file, for a record at `offset`.
     pub(crate) fn content_at(self, offset: u64) -> u64 {
         match at::CONTENT_AT.u64(self.bytes) {
-            0 => offset.saturating_add(wide(self.named_len())),
+            // A forged length leads before the file's first record, where no check is right.
+            0 => offset.saturating_sub(self.content().padded_len()),
             elsewhere => elsewhere,
         }
     }
 }
 
 /// A record in a buffer that is not yet part of the file.
+///
+/// Its `front` is what a lookup reads: head, key, token, directory, and the payload's end from the
+/// last slice's first byte on, if that is not much.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoded {
-    /// First byte, from the buffer's start.
+    /// First byte of the head, from the buffer's start.
     pub(crate) at: usize,
     front: u64,
     span: u64,
@@ -188,13 +205,14 @@ pub(crate) fn append_put(log: &mut Vec<u8>, key: &str, put: &Put<'_>) -> Encoded
         payload_len: narrow(put.body.len() + apart.clone().map(<[u8]>::len).sum::<usize>()),
         at: 0,
     };
-    let parts = [&directory, put.body].into_iter().chain(apart);
-    append(log, Kind::Content, key, put.token, content, parts)
+    let beside = beside(&directory, &content);
+    let parts = std::iter::once(put.body).chain(apart).chain([&*directory]);
+    append(log, Named { kind: Kind::Content, key, token: put.token }, content, beside, parts)
 }
 
 /// Appends a record without content.
 pub(crate) fn append_bare(log: &mut Vec<u8>, kind: Kind, key: &str, token: &[u8]) -> Encoded {
-    append(log, kind, key, token, Content::default(), NO_PARTS)
+    append(log, Named { kind, key, token }, Content::default(), 0, NO_PARTS)
 }
 
 /// Appends a record of `kind` whose content stays where `content.at` says.
@@ -205,7 +223,7 @@ pub(crate) fn append_touch(
     token: &[u8],
     content: Content,
 ) -> Encoded {
-    append(log, kind, key, token, content, NO_PARTS)
+    append(log, Named { kind, key, token }, content, 0, NO_PARTS)
 }
 
 /// Appends a record whose content bytes are at hand.
@@ -217,40 +235,58 @@ pub(crate) fn append_copy(
     content: Content,
     bytes: &[u8],
 ) -> Encoded {
-    append(log, kind, key, token, Content { at: 0, ..content }, [bytes])
+    let payload_len = usize::try_from(content.payload_len).unwrap_or(usize::MAX);
+    let beside = beside(bytes.get(payload_len..).unwrap_or_default(), &content);
+    append(log, Named { kind, key, token }, Content { at: 0, ..content }, beside, [bytes])
 }
 
-/// Appends the record at `at` of the same buffer again, under another token.
+/// Appends the record whose head is at `at` of the same buffer again, under another token.
 pub(crate) fn retoken(log: &mut Vec<u8>, at: usize, token: &[u8]) -> Option<Encoded> {
     let head = Head::decode(log.get(at..)?)?;
     let key = String::from_utf8(log.get(at..)?.get(head.key())?.to_vec()).ok()?;
-    let from = at + head.named_len();
     let (kind, described) = (head.kind(), head.content());
+    let from = at.checked_sub(usize::try_from(described.padded_len()).ok()?)?;
     let content = log.get(from..from + usize::try_from(described.len()).ok()?)?.to_vec();
     Some(append_copy(log, kind, &key, token, described, &content))
 }
 
+/// Bytes of the content that a lookup reads with the head: the directory, and the last slice if it
+/// is near the end.
+fn beside(directory: &[u8], content: &Content) -> u64 {
+    let entries = usize::try_from(content.slices).unwrap_or(usize::MAX);
+    let last = directory.chunks_exact(SLICE_ENTRY_LEN).take(entries).next_back();
+    let from = last.map_or(content.payload_len, |last| at::SLICE_AT.u32(last));
+    let newest = content.payload_len.saturating_sub(from);
+    let newest = if newest > NEWEST_MAX { 0 } else { newest };
+    u64::from(content.directory_len) + u64::from(newest) + content.padded_len() - content.len()
+}
+
+/// What a slot's check covers.
+struct Named<'a> {
+    kind: Kind,
+    key: &'a str,
+    token: &'a [u8],
+}
+
 fn append(
     log: &mut Vec<u8>,
-    kind: Kind,
-    key: &str,
-    token: &[u8],
+    Named { kind, key, token }: Named<'_>,
     content: Content,
+    beside: u64,
     parts: impl IntoIterator<Item = impl AsRef<[u8]>>,
 ) -> Encoded {
     pad(log);
+    parts.into_iter().for_each(|part| log.extend_from_slice(part.as_ref()));
+    pad(log);
     let at = log.len();
-    let elsewhere = content.at != 0;
-    let (directory_len, content_len) = (u64::from(content.directory_len), content.len());
     log.extend_from_slice(&Head::encode(kind, short(key.len()), short(token.len()), &content));
     log.extend_from_slice(key.as_bytes());
     log.extend_from_slice(token);
     let check = crate::check::check(&log[at..]);
-    parts.into_iter().for_each(|part| log.extend_from_slice(part.as_ref()));
     pad(log);
     let named = wide(HEAD_LEN + key.len() + token.len());
-    let front = if elsewhere { named } else { named + directory_len };
-    Encoded { at, front, span: named + content_len, check, elsewhere }
+    let elsewhere = content.at != 0;
+    Encoded { at, front: named + beside, span: named + content.padded_len(), check, elsewhere }
 }
 
 fn pad(log: &mut Vec<u8>) {
@@ -311,13 +347,14 @@ impl<'a> Directory<'a> {
         })
     }
 
-    /// The line called `name`. Names are compared as bytes; most differ in length or first byte.
+    /// The line called `name`. Names are compared as bytes; versions differ in length or last byte
+    /// most often.
     pub(crate) fn find(self, name: &str) -> Option<Line<'a>> {
         let mut names = self.names;
         for entry in self.entries.chunks_exact(SLICE_ENTRY_LEN) {
             let (this, rest) = names.split_at_checked(at::SLICE_NAME_LEN.u16(entry).into())?;
             names = rest;
-            if this == name.as_bytes() {
+            if this.last() == name.as_bytes().last() && this == name.as_bytes() {
                 return Some(Line {
                     name: str::from_utf8(this).ok()?,
                     flags: at::SLICE_FLAGS.u16(entry),
@@ -384,10 +421,12 @@ mod tests {
             let mut log = Vec::new();
             let encoded = append_put(&mut log, &key, &Put::new().token(&token).body(&body));
             let head = Head::decode(&log[encoded.at..]).unwrap();
-            prop_assert_eq!(&log[head.key()], key.as_bytes());
-            prop_assert_eq!(&log[head.token()], &token);
-            prop_assert_eq!(encoded.check, crate::check::check(&log[..head.named_len()]));
-            prop_assert_eq!(&log[head.named_len()..][..body.len()], &body);
+            let named = &log[encoded.at..][..head.named_len()];
+            prop_assert_eq!(&named[head.key()], key.as_bytes());
+            prop_assert_eq!(&named[head.token()], &token);
+            prop_assert_eq!(encoded.check, crate::check::check(named));
+            let from = usize::try_from(head.content_at(wide(encoded.at))).unwrap();
+            prop_assert_eq!(&log[from..][..body.len()], &body);
         }
     }
 }

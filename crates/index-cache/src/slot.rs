@@ -7,14 +7,15 @@
 //! exactly the bytes it needs, because the slot knows the length of the front and of the whole.
 //!
 //! ```text
-//! place   63      56  55        54      40 39                0
-//!        | span code | elsewhere | front   | record offset / 8 |
+//! place   63      56  55        54      40 39              0
+//!        | span code | elsewhere | front   | head offset / 8 |
 //! ```
 //!
 //! The lengths are hints: nothing is believed because of them.
 
 use crate::layout as at;
-use crate::layout::ALIGN;
+use crate::layout::{ALIGN, HEAD_LEN_WIDE};
+use std::ops::Range;
 
 const OFFSET_BITS: u32 = 40;
 const FRONT_BITS: u32 = 15;
@@ -25,6 +26,8 @@ const ELSEWHERE: u64 = 1 << 55;
 const SPAN_SHIFT: u32 = 56;
 /// `span` counts in this many bytes.
 const SPAN_UNIT: u64 = 64;
+/// Bytes from a head on that are read at once: hardly any key and token have more.
+const NAMED_GUESS: u64 = 256;
 /// First byte past what a slot can address: 8 TiB.
 pub(crate) const OFFSET_END: u64 = (1 << OFFSET_BITS) * ALIGN;
 
@@ -52,19 +55,21 @@ impl Place {
         Self((code << SPAN_SHIFT) | flag | (front << OFFSET_BITS) | (offset / ALIGN))
     }
 
-    /// The record's first byte.
+    /// The first byte of the record's head; its content, if it has its own, lies before it.
     #[inline]
     pub(crate) fn offset(self) -> u64 {
         (self.0 & ((1 << OFFSET_BITS) - 1)) * ALIGN
     }
 
-    /// Upper bound of head, key, token and directory.
+    /// Upper bound of head, key, token, directory and last slice together: see
+    /// [`record::Encoded`](crate::record::Encoded).
     #[inline]
     pub(crate) fn front(self) -> u64 {
         ((self.0 >> OFFSET_BITS) & FRONT_MAX) * FRONT_UNIT
     }
 
-    /// Upper bound, at most one eighth too high, of the record with its content.
+    /// Upper bound, at most one eighth too high, of the record with its content: of head, key and
+    /// token behind `offset`, and of the content before it.
     #[inline]
     pub(crate) fn span(self) -> u64 {
         let code = self.0 >> SPAN_SHIFT;
@@ -72,7 +77,32 @@ impl Place {
         ((8 + code % 8) << (code / 8)) * SPAN_UNIT / 8
     }
 
-    /// The content lies with an older record: only the front is at `offset`.
+    /// Where head, key and token are, unless they are uncommonly long.
+    #[inline]
+    pub(crate) fn named(self) -> Range<u64> {
+        let len = self.front().clamp(HEAD_LEN_WIDE, NAMED_GUESS);
+        self.offset()..self.offset() + len
+    }
+
+    /// The same with the directory and the last slice.
+    #[inline]
+    pub(crate) fn front_range(self) -> Range<u64> {
+        let named = self.named();
+        let before = self.front().saturating_sub(HEAD_LEN_WIDE);
+        named.start.saturating_sub(if self.is_elsewhere() { 0 } else { before })..named.end
+    }
+
+    /// All of the record.
+    #[inline]
+    pub(crate) fn whole(self) -> Range<u64> {
+        let named = self.named();
+        let before =
+            if self.is_elsewhere() { 0 } else { self.span().saturating_sub(HEAD_LEN_WIDE) };
+        named.start.saturating_sub(before)..named.end
+    }
+
+    /// The content lies with an older record: there is nothing of this one before its head.
+    #[inline]
     pub(crate) fn is_elsewhere(self) -> bool {
         self.0 & ELSEWHERE != 0
     }

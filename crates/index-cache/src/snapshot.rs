@@ -3,7 +3,7 @@
 use crate::entries::Entries;
 use crate::entry::Entry;
 use crate::error::Result;
-use crate::layer::{Found, Layer, Status};
+use crate::layer::{Found, Layer, Reach, Status};
 use crate::prefetch::{self, Extent, Prefetched};
 use crate::record::Kind;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Snapshot {
     ///
     /// [`Error::is_io`](crate::Error::is_io) when the file cannot be read.
     #[inline]
-    pub fn get(&self, key: &str) -> Result<Option<Entry>> {
+    pub fn get(&self, key: &str) -> Result<Option<Entry<'_>>> {
         find(&self.inner.ready, key)
     }
 
@@ -89,7 +89,7 @@ impl Snapshot {
     /// Those of [`Snapshot::get`].
     pub fn contains(&self, key: &str) -> Result<bool> {
         for layer in &self.inner.ready {
-            match layer.find(key)? {
+            match layer.find(key, Reach::Name)? {
                 Found::Record(record) => return Ok(layer.head(&record).kind() != Kind::Removed),
                 Found::Damaged => return Ok(false),
                 Found::Nothing => {}
@@ -131,13 +131,13 @@ impl Snapshot {
 
 /// Looks `key` up in `layers`, the first answer counts.
 #[inline]
-pub(crate) fn find(layers: &[Arc<Layer>], key: &str) -> Result<Option<Entry>> {
+pub(crate) fn find<'s>(layers: &'s [Arc<Layer>], key: &str) -> Result<Option<Entry<'s>>> {
     for layer in layers {
-        match layer.find(key)? {
+        match layer.find(key, Reach::Front)? {
             Found::Record(record) if layer.head(&record).kind() == Kind::Removed => {
                 return Ok(None);
             }
-            Found::Record(record) => return Ok(Some(Entry::new(Arc::clone(layer), record))),
+            Found::Record(record) => return Ok(Some(Entry::new(layer, record))),
             Found::Damaged => return Ok(None),
             Found::Nothing => {}
         }

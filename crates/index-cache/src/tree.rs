@@ -1,7 +1,9 @@
 //! The way from a header to a slot: branch page, leaf page, each proved by the pointer above it.
 //!
 //! Pages are loaded at most once per open file and only when a key needs them, which keeps opening
-//! at one read whatever the number of entries.
+//! at one read whatever the number of entries. They are copied in every read mode: a first touch of
+//! a map costs several times what reading 4 KiB costs, and each page of a large index would be one.
+//! What is kept is 4 KiB for each leaf that was used, which stands for about 150 entries.
 
 use crate::error::Result;
 use crate::header::{Header, Pointer};
@@ -25,23 +27,13 @@ struct Branch {
 #[derive(Debug)]
 struct Leaf {
     pointer: Pointer,
-    page: OnceLock<LoadedPage>,
+    page: OnceLock<Box<Page>>,
 }
 
-/// A page that passed its check.
-#[derive(Debug)]
-pub(crate) enum LoadedPage {
-    Copied(Box<Page>),
-    /// At this offset of the layer's map.
-    Mapped(usize),
-}
-
-/// Where pages come from. Implemented by the layer, which owns file and map.
+/// Where pages come from. Implemented by the layer, which owns the file.
 pub(crate) trait PageSource {
     /// Reads the page and compares it with the pointer's check.
-    fn load(&self, pointer: Pointer, what: &'static str) -> Result<LoadedPage>;
-
-    fn view<'a>(&'a self, page: &'a LoadedPage) -> &'a Page;
+    fn load(&self, pointer: Pointer, what: &'static str) -> Result<Box<Page>>;
 }
 
 impl Tree {
@@ -52,17 +44,13 @@ impl Tree {
 
     /// The leaf that `hash` belongs to.
     #[inline]
-    pub(crate) fn leaf_for<'a>(
-        &'a self,
-        source: &'a impl PageSource,
-        hash: u32,
-    ) -> Result<&'a Page> {
+    pub(crate) fn leaf_for(&self, source: &impl PageSource, hash: u32) -> Result<&Page> {
         self.leaf(source, pages::leaf_of(hash, self.leaves))
     }
 
     /// Leaf number `index`; a leaf that was never written is empty.
     #[inline]
-    pub(crate) fn leaf<'a>(&'a self, source: &'a impl PageSource, index: u32) -> Result<&'a Page> {
+    pub(crate) fn leaf(&self, source: &impl PageSource, index: u32) -> Result<&Page> {
         let Some(leaf) = self.child(source, index)? else { return Ok(&EMPTY) };
         if leaf.pointer.is_none() {
             return Ok(&EMPTY);
@@ -71,7 +59,7 @@ impl Tree {
             let loaded = source.load(leaf.pointer, "leaf page")?;
             let _already = leaf.page.set(loaded);
         }
-        Ok(leaf.page.get().map_or(&EMPTY, |page| source.view(page)))
+        Ok(leaf.page.get().map_or(&EMPTY, |page| page))
     }
 
     /// The pointer to leaf number `index`.
@@ -102,9 +90,8 @@ impl Branch {
         if let Some(children) = self.children.get() {
             return Ok(children);
         }
-        let loaded = source.load(self.pointer, "branch page")?;
-        let page = source.view(&loaded);
-        Ok(self.children.get_or_init(|| leaves_of(page)))
+        let page = source.load(self.pointer, "branch page")?;
+        Ok(self.children.get_or_init(|| leaves_of(&page)))
     }
 }
 

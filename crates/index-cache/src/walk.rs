@@ -11,7 +11,7 @@
 //! passed over.
 
 use crate::error::{Error, Result};
-use crate::layer::{Layer, Record};
+use crate::layer::{Layer, Reach, Record};
 use crate::pages;
 use crate::slot::Slot;
 
@@ -65,7 +65,7 @@ impl<'l> Walk<'l> {
             self.end();
             return Err(self.corrupt(slot));
         }
-        let record = self.layer.record(slot)?;
+        let record = self.layer.record(slot, Reach::Name)?;
         if !self.is_found_by_its_key(&record, slot.hash)
             || !spend(&mut self.contents_left, self.layer.head(&record).content().len())
         {

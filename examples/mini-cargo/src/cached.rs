@@ -155,7 +155,11 @@ impl Cached {
 
     /// The entry of `key` when it is sound and cargo's file, if there is one, is still the one it
     /// was made from.
-    fn intact(&self, key: &str, stat: Option<&Metadata>) -> index_cache::Result<Option<Entry>> {
+    fn intact(
+        &self,
+        key: &str,
+        stat: Option<&Metadata>,
+    ) -> index_cache::Result<Option<Entry<'static>>> {
         let Some(entry) = self.cache.get(key)? else { return Ok(None) };
         let rest = entry.token().strip_prefix(origin(stat).as_bytes());
         if stat.is_some() && !rest.is_some_and(|rest| rest.starts_with(b"\n")) {
@@ -205,7 +209,7 @@ impl Cached {
 /// What is known of a crate.
 enum Loaded {
     Unknown,
-    Entry(Box<Entry>),
+    Entry(Box<Entry<'static>>),
     File(Rc<CrateFile>),
 }
 
@@ -290,14 +294,14 @@ impl Store for Cached {
 struct CachedCrate<'a> {
     cached: &'a Cached,
     key: String,
-    entry: Entry,
+    entry: Entry<'static>,
     spelling: String,
     /// Cargo's file, read when a slice turned out to be damaged.
     healed: OnceCell<Rc<CrateFile>>,
 }
 
 impl<'a> CachedCrate<'a> {
-    fn new(cached: &'a Cached, key: &str, entry: Entry) -> Result<Self> {
+    fn new(cached: &'a Cached, key: &str, entry: Entry<'static>) -> Result<Self> {
         let spelling = String::from_utf8(entry.body()?.to_vec()).context("name is no text")?;
         Ok(Self { cached, key: key.to_owned(), entry, spelling, healed: OnceCell::new() })
     }

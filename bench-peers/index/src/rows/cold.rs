@@ -3,6 +3,7 @@
 //! On a real disk, because on memory nothing is ever cold. Every store is asked the way that suits
 //! it: ours is told all names first.
 
+use super::floor::{self, KnownPlaces};
 use super::{Bench, Filled, add, fill_one, touch};
 use crate::data::Dataset;
 use crate::stores::{self, Outcome};
@@ -58,6 +59,12 @@ fn compare(
         };
         paired = add(paired, one.store.name(), case, goal);
     }
+    let alone = KnownPlaces::of(&work.fresh("floor")?, &data.crates, &data.wanted, floor::whole)?
+        .in_file_order();
+    paired = paired.case_metered(KnownPlaces::NAME_COLD, move |meter| {
+        page_cache::drop_all()?;
+        meter.measure(|| alone.read())
+    });
     let filesystem =
         format!("On {}; all caches of the kernel dropped before each case.", work.filesystem());
     Ok(paired.run().map(|comparison| comparison.note(filesystem)))

@@ -25,6 +25,7 @@ pub struct KnownPlaces {
 
 impl KnownPlaces {
     pub const NAME: &'static str = "floor: one file, places known, unchecked";
+    pub const NAME_COLD: &'static str = "floor: one file, places known, in its order, unchecked";
 
     /// Writes all of `crates` into one file and remembers where `part` of each of `wanted` is.
     pub fn of(
@@ -47,6 +48,12 @@ impl KnownPlaces {
             Ok(start + u64::try_from(range.start)?..start + u64::try_from(range.end)?)
         };
         Ok(Self { path, places: wanted.iter().map(place).collect::<Outcome<_>>()? })
+    }
+
+    /// The same in the order of the file, for a disk that nothing was read from yet.
+    pub fn in_file_order(mut self) -> Self {
+        self.places.sort_unstable_by_key(|place| place.start);
+        self
     }
 
     /// A positioned read into the same buffer for each.

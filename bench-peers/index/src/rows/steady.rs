@@ -41,8 +41,9 @@ fn locating(bench: &Bench<'_>, filled: &[&Filled]) -> Outcome<Comparison> {
             name => paired.case_metered(name, case),
         };
     }
-    let note = "Ours proves head, key and token of the record in each lookup, and hands out an entry \
-                that outlives the snapshot: \"only whether it is there\" proves as much without it.";
+    let note = "Ours proves head, key and token of the record in each lookup and hands out an entry \
+                that borrows from the snapshot, as LMDB's value does from its transaction; \"only \
+                whether it is there\" proves as much without an entry.";
     Ok(paired.run()?.note(note))
 }
 
