@@ -16,7 +16,6 @@ pub struct Error {
 }
 
 /// Private, so that a new cause is not a breaking change.
-#[derive(Debug)]
 enum Kind {
     Io { verb: &'static str, path: PathBuf, source: io::Error },
     Corrupt { path: PathBuf, line: u64, what: &'static str },
@@ -202,9 +201,14 @@ fn write_missing(f: &mut fmt::Formatter<'_>, objects: &[Missing]) -> fmt::Result
     write!(f, "{} objects are gone from the store, first for `{first}`", objects.len())
 }
 
+/// The sentence and its cause: what `main` shows of an error that it returns.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind.fmt(f)
+        write!(f, "Error({self}")?;
+        if let Some(source) = self.source() {
+            write!(f, ": {source}")?;
+        }
+        f.write_str(")")
     }
 }
 

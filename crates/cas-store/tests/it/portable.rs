@@ -92,6 +92,17 @@ fn a_taken_path_is_refused_or_replaced() {
 }
 
 #[test]
+fn an_error_that_main_returns_is_a_sentence_with_its_cause() {
+    let ground = Ground::new();
+    let absent = ground.path("absent");
+    let error = ground.store().destination(&absent).unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    let wanted =
+        format!("Error(failed to prepare the destination `{}`: {cause})", absent.display());
+    assert_eq!(format!("{error:?}"), wanted);
+}
+
+#[test]
 fn a_damaged_config_is_an_error_that_names_it() {
     let ground = Ground::new();
     drop(ground.store());
