@@ -90,7 +90,8 @@ fn play(role: &[&str]) {
         }
         ["sweep", store, rounds] => sweep(Path::new(store), rounds.parse().unwrap()),
         ["put", store, env, expected] => put(Path::new(store), Path::new(env), expected),
-        ["race", store, env, rounds] => race(Path::new(store), Path::new(env), rounds),
+        ["race", store, env, stop] => race(Path::new(store), Path::new(env), stop),
+        ["drop first", store, env, stop] => drop_first(Path::new(store), Path::new(env), stop),
         other => panic!("no such role: {other:?}"),
     }
 }
@@ -206,29 +207,58 @@ fn put(store: &Path, env: &Path, expected: &str) {
     assert_eq!(fs::read(env.join("file")).unwrap(), bytes);
 }
 
-/// Installs the same files and deletes them, over and over, until told to stop; every destination is
-/// read back. Writes how many it made.
-fn race(store: &Path, env: &Path, stop: &str) {
-    let store = Store::open(store, Options::default()).unwrap();
-    fs::create_dir_all(env).unwrap();
-    let destination = store.destination(env).unwrap();
-    let files: Vec<_> = (0..256)
+/// The files that racers contest: path, digest, bytes.
+fn contested() -> Vec<(String, Digest, Vec<u8>)> {
+    (0..256)
         .map(|number: u64| {
             let bytes = format!("contested {number}\n").into_bytes();
             (number.to_string(), Digest::of(&bytes), bytes)
         })
-        .collect();
-    let mut made = 0_u64;
+        .collect()
+}
+
+/// Installs the same files and deletes them, over and over, until told to stop; every destination is
+/// read back. Writes how many it made, and how many of them were lost.
+fn race(store: &Path, env: &Path, stop: &str) {
+    let store = Store::open(store, Options::default()).unwrap();
+    fs::create_dir_all(env).unwrap();
+    let destination = store.destination(env).unwrap();
+    race_with(env, stop, |name, digest, bytes| {
+        let placed = destination.put(name, bytes, digest, Executable::No).unwrap();
+        assert!(!matches!(placed, Placed::WrotePrivate(_)), "{placed:?}");
+    });
+}
+
+/// The same by the order that needs a lock: write, link to the store; when that has it, drop the
+/// duplicate and link the object back.
+fn drop_first(store: &Path, env: &Path, stop: &str) {
+    let store = Store::open(store, Options::default()).unwrap();
+    fs::create_dir_all(env).unwrap();
+    race_with(env, stop, |name, digest, bytes| {
+        let (path, object) = (env.join(name), store.object_path(digest, Executable::No));
+        fs::write(&path, bytes).unwrap();
+        fs::create_dir_all(object.parent().unwrap()).unwrap();
+        if fs::hard_link(&path, &object).is_err() {
+            fs::remove_file(&path).unwrap();
+            // Nothing to be done about it: the bytes were in the file that is gone.
+            fs::hard_link(&object, &path).unwrap_or(());
+        }
+    });
+}
+
+fn race_with(env: &Path, stop: &str, mut place: impl FnMut(&str, Digest, &[u8])) {
+    let (files, mut made, mut lost) = (contested(), 0_u64, 0_u64);
     while !Path::new(stop).exists() {
         for (name, digest, bytes) in &files {
-            let placed = destination.put(name, bytes, *digest, Executable::No).unwrap();
-            assert!(!matches!(placed, Placed::WrotePrivate(_)), "{placed:?}");
+            place(name, *digest, bytes);
             made += 1;
         }
         for (name, _, bytes) in &files {
-            assert_eq!(fs::read(env.join(name)).unwrap(), *bytes, "a destination is lost");
-            fs::remove_file(env.join(name)).unwrap();
+            let found = fs::read(env.join(name)).ok();
+            lost += u64::from(found.is_none_or(|found| found != *bytes));
+            fs::remove_file(env.join(name)).unwrap_or(());
         }
+        fs::write(env.join("lost"), lost.to_string()).unwrap();
     }
     fs::write(env.join("made"), made.to_string()).unwrap();
 }

@@ -102,42 +102,68 @@ fn installer(root: &str, env: &Path, number: u64, kills: &AtomicU64) {
     }
 }
 
-#[test]
-fn twenty_thousand_contested_races_lose_no_destination() {
-    const CONTESTED: u64 = 20_000;
+/// What racers and sweeps did.
+#[derive(Debug, Default)]
+struct Race {
+    contested: u64,
+    put_back: u64,
+    made: u64,
+    lost: u64,
+}
+
+/// Lets two racers of `role` and sweeps without any grace contest one store until `enough`. Each object
+/// that the sweep takes is about to be, or was just, installed by a racer.
+fn contest(role: &str, enough: impl Fn(&Race) -> bool) -> Race {
     let ground = Ground::in_memory();
     let store = ground.store();
     let (root, stop) = (ground.path("store"), ground.path("stop"));
-    let envs: Vec<_> = ["one", "two"].iter().map(|name| ground.path(name)).collect();
-    let mut racers: Vec<_> = envs
-        .iter()
-        .map(|env| {
-            let paths = [root.to_str().unwrap(), env.to_str().unwrap(), stop.to_str().unwrap()];
-            child::spawn(&["race", paths[0], paths[1], paths[2]])
-        })
-        .collect();
-    // Each object that the sweep takes is about to be, or was just, installed by a racer.
-    let (mut contested, mut put_back) = (0, 0);
-    while contested < CONTESTED {
+    let envs = ["one", "two"].map(|name| ground.path(name));
+    let mut racers = envs.each_ref().map(|env| {
+        let paths = [&root, env, &stop].map(|path| path.to_str().unwrap());
+        child::spawn(&[role, paths[0], paths[1], paths[2]])
+    });
+    let mut race = Race::default();
+    while !enough(&race) {
         let report = match store.sweep(SweepOptions::default().grace(Duration::ZERO)) {
             // A child that another test just forked holds the lock until its exec.
             Err(error) if error.is_locked() => continue,
             other => other.unwrap(),
         };
-        contested += report.objects_removed + report.objects_put_back;
-        put_back += report.objects_put_back;
+        race.contested += report.objects_removed + report.objects_put_back;
+        race.put_back += report.objects_put_back;
+        race.lost = envs.iter().map(|env| count(env, "lost")).sum();
         for racer in &mut racers {
-            assert!(racer.try_wait().unwrap().is_none(), "a racer lost a destination");
+            assert!(racer.try_wait().unwrap().is_none(), "a racer gave up");
         }
     }
     fs::write(&stop, "").unwrap();
     for racer in &mut racers {
-        assert!(racer.wait().unwrap().success(), "a racer lost a destination");
+        assert!(racer.wait().unwrap().success(), "a racer gave up");
     }
-    let made = |env: &std::path::PathBuf| -> u64 {
-        fs::read_to_string(env.join("made")).unwrap().parse().unwrap()
-    };
-    let made: u64 = envs.iter().map(made).sum();
-    assert!(made >= contested, "{made} made, {contested} contested, {put_back} put back");
-    println!("{made} destinations, {contested} contested, {put_back} put back, 0 lost");
+    race.made = envs.iter().map(|env| count(env, "made")).sum();
+    race.lost = envs.iter().map(|env| count(env, "lost")).sum();
+    race
+}
+
+/// What a racer wrote, zero before it did.
+fn count(env: &Path, what: &str) -> u64 {
+    fs::read_to_string(env.join(what)).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn twenty_thousand_contested_races_lose_no_destination() {
+    const CONTESTED: u64 = 20_000;
+    let race = contest("race", |race| race.contested >= CONTESTED);
+    println!("{race:?}");
+    assert!(race.made >= race.contested, "{race:?}");
+    assert_eq!(race.lost, 0, "{race:?}");
+}
+
+/// The control: in the same harness the order that drops the duplicate first loses destinations.
+#[test]
+fn dropping_the_duplicate_before_linking_back_loses_destinations() {
+    const CONTESTED_AT_MOST: u64 = 200_000;
+    let race = contest("drop first", |race| race.lost > 0 || race.contested >= CONTESTED_AT_MOST);
+    println!("{race:?}");
+    assert!(race.lost > 0, "the harness does not see what it is for: {race:?}");
 }
