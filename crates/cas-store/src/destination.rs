@@ -13,7 +13,7 @@ use crate::digest::{Digest, Executable};
 use crate::error::{Error, Result};
 use crate::fingerprint;
 use crate::layout::ObjectName;
-use crate::new_file::{NewFile, Route, StreamedFile};
+use crate::new_file::{Draft, NewFile, Route, StreamedFile};
 use crate::options::{Protection, Sharing};
 use crate::path;
 use crate::placed::{PlaceReport, Placed, Tally, Why};
@@ -121,14 +121,21 @@ impl Destination {
     ) -> Result<Placed> {
         debug_assert_eq!(Digest::of(bytes), digest, "the digest of `{path}` is another one");
         let size = bytes.len() as u64;
-        let mut new = match self.look_up(path, Wanted { digest, executable, size: Some(size) })? {
-            Lookup::Found(placed) => return Ok(placed),
-            Lookup::Missing(new) => new,
-        };
-        new.write_all(bytes).map_err(|error| self.fail("write", path, error))?;
-        let (file, publish) = new.into_parts()?;
+        let wanted = Wanted { digest, executable, size: Some(size) };
+        self.prepare(path)?;
+        match self.try_known(path, wanted)? {
+            Some(placed) => Ok(self.tally.count(placed)),
+            None => self.write_new(path, bytes, wanted),
+        }
+    }
+
+    fn write_new(&self, path: &str, bytes: &[u8], wanted: Wanted) -> Result<Placed> {
+        let (file, written_as) = self.create_file(path, wanted.executable)?;
+        let mut draft = Draft::new(file, Cow::Borrowed(self), path.into(), written_as);
+        draft.write_all(bytes).map_err(|error| self.fail("write", path, error))?;
+        let (file, finished) = draft.into_parts(wanted)?;
         drop(file);
-        publish.run()
+        finished.run()
     }
 
     /// Places a file if the store has `digest`, else hands out a new file to write it to.
@@ -144,7 +151,12 @@ impl Destination {
         digest: Digest,
         executable: Executable,
     ) -> Result<Lookup> {
-        self.look_up(path, Wanted { digest, executable, size: None })
+        let wanted = Wanted { digest, executable, size: None };
+        self.prepare(path)?;
+        if let Some(placed) = self.try_known(path, wanted)? {
+            return Ok(Lookup::Found(self.tally.count(placed)));
+        }
+        Ok(Lookup::Missing(NewFile::new(self.draft(path, executable)?, wanted)))
     }
 
     /// Creates a file whose digest is known only after it was written: [`StreamedFile::finish`].
@@ -154,18 +166,14 @@ impl Destination {
     /// As [`put`](Self::put).
     pub fn create(&self, path: &str, executable: Executable) -> Result<StreamedFile> {
         self.prepare(path)?;
-        let (file, written_as) = self.create_file(path, executable)?;
-        Ok(StreamedFile::new(self.clone(), file, path, written_as.into_owned(), executable))
+        Ok(StreamedFile::new(self.draft(path, executable)?, executable))
     }
 
-    fn look_up(&self, path: &str, wanted: Wanted) -> Result<Lookup> {
-        self.prepare(path)?;
-        if let Some(placed) = self.try_known(path, wanted)? {
-            return Ok(Lookup::Found(self.tally.count(placed)));
-        }
-        let (file, written_as) = self.create_file(path, wanted.executable)?;
-        let written_as = written_as.into_owned();
-        Ok(Lookup::Missing(NewFile::new(self.clone(), file, path, written_as, wanted)))
+    /// A new file that does not depend on this handle.
+    fn draft(&self, path: &str, executable: Executable) -> Result<Draft<'static>> {
+        let (file, written_as) = self.create_file(path, executable)?;
+        let (path, written_as) = (path.to_owned().into(), written_as.into_owned().into());
+        Ok(Draft::new(file, Cow::Owned(self.clone()), path, written_as))
     }
 
     /// As [`try_place`](Self::try_place), for callers that have the bytes: whatever is wrong with the
@@ -339,16 +347,15 @@ impl Destination {
             return Ok(placed);
         }
         let fail = |error| self.fail("copy", path, error);
-        let (mut file, written_as) = self.create_file(path, wanted.executable)?;
+        let mut draft = self.draft(path, wanted.executable)?;
         let mut from = self.shared.dir.open_file(path).map_err(fail)?;
-        let copied = copying::copy(&mut from, &mut file, Means::Copy).map_err(fail);
-        let new = NewFile::new(self.clone(), file, path, written_as.into_owned(), wanted);
-        if copied? != Copied::Hashed(wanted.digest) {
+        let copied = copying::copy(&mut from, &mut draft.file, Means::Copy).map_err(fail)?;
+        if copied != Copied::Hashed(wanted.digest) {
             return Err(fail(io::ErrorKind::InvalidData.into()));
         }
-        let (file, publish) = new.into_parts()?;
+        let (file, mut finished) = draft.into_parts(wanted)?;
         drop(file);
-        publish.run_uncounted()
+        finished.run_uncounted()
     }
 
     /// Checks the path and makes the folders above it, each once.

@@ -4,6 +4,7 @@
 //! network file system may still fail, and a program that is open for writing cannot be executed
 //! (ETXTBSY), through any of its names.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 
@@ -24,19 +25,13 @@ use crate::sys::gone_is_fine;
 /// Dropping it removes the file.
 #[derive(Debug)]
 pub struct NewFile {
-    draft: Draft,
+    draft: Draft<'static>,
     wanted: Wanted,
 }
 
 impl NewFile {
-    pub(crate) fn new(
-        destination: Destination,
-        file: File,
-        path: &str,
-        written_as: String,
-        wanted: Wanted,
-    ) -> Self {
-        Self { draft: Draft::new(destination, file, path, written_as), wanted }
+    pub(crate) fn new(draft: Draft<'static>, wanted: Wanted) -> Self {
+        Self { draft, wanted }
     }
 
     /// The open file, to be closed by the caller, and what to run after its real close.
@@ -47,7 +42,7 @@ impl NewFile {
     ///
     /// When the file's time or mode cannot be set.
     pub fn into_parts(self) -> Result<(File, Publish)> {
-        self.draft.into_parts(self.wanted)
+        self.draft.into_parts(self.wanted).map(Publish::of)
     }
 }
 
@@ -66,19 +61,13 @@ impl Write for NewFile {
 /// Dropping it removes the file.
 #[derive(Debug)]
 pub struct StreamedFile {
-    draft: Draft,
+    draft: Draft<'static>,
     executable: Executable,
 }
 
 impl StreamedFile {
-    pub(crate) fn new(
-        destination: Destination,
-        file: File,
-        path: &str,
-        written_as: String,
-        executable: Executable,
-    ) -> Self {
-        Self { draft: Draft::new(destination, file, path, written_as), executable }
+    pub(crate) fn new(draft: Draft<'static>, executable: Executable) -> Self {
+        Self { draft, executable }
     }
 
     /// The open file, to be closed by the caller, and what to run after its real close.
@@ -89,7 +78,8 @@ impl StreamedFile {
     ///
     /// When the file's time or mode cannot be set.
     pub fn finish(self, digest: Digest) -> Result<(File, Publish)> {
-        self.draft.into_parts(Wanted { digest, executable: self.executable, size: None })
+        let wanted = Wanted { digest, executable: self.executable, size: None };
+        self.draft.into_parts(wanted).map(Publish::of)
     }
 }
 
@@ -104,26 +94,26 @@ impl Write for StreamedFile {
 }
 
 /// An open file and the promise to remove it unless it is finished.
+///
+/// Borrowed while one call does everything, owned when the caller takes it elsewhere.
 #[derive(Debug)]
-struct Draft {
-    file: File,
+pub(crate) struct Draft<'a> {
+    pub(crate) file: File,
     written: u64,
-    target: Target,
+    target: Target<'a>,
 }
 
-impl Draft {
-    fn new(destination: Destination, file: File, path: &str, written_as: String) -> Self {
-        let target = Target { destination, path: path.to_owned(), written_as, settled: false };
-        Self { file, written: 0, target }
+impl<'a> Draft<'a> {
+    pub(crate) fn new(
+        file: File,
+        destination: Cow<'a, Destination>,
+        path: Cow<'a, str>,
+        written_as: Cow<'a, str>,
+    ) -> Self {
+        Self { file, written: 0, target: Target { destination, path, written_as, settled: false } }
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.written += written as u64;
-        Ok(written)
-    }
-
-    fn into_parts(self, wanted: Wanted) -> Result<(File, Publish)> {
+    pub(crate) fn into_parts(self, wanted: Wanted) -> Result<(File, Finished<'a>)> {
         let Self { file, written, target } = self;
         let size = wanted.size.unwrap_or(written);
         let wanted = Wanted { size: Some(size), ..wanted };
@@ -132,20 +122,32 @@ impl Draft {
             let stamped = target.destination.shared.stamp_new(&file, wanted);
             stamped.map_err(|error| target.destination.fail("finish", &target.path, error))?;
         }
-        Ok((file, Publish { target, wanted, route }))
+        Ok((file, Finished { target, wanted, route }))
+    }
+}
+
+impl Write for Draft<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
 /// A file's name, removed again when dropped before the file is settled.
 #[derive(Debug)]
-struct Target {
-    destination: Destination,
-    path: String,
-    written_as: String,
+struct Target<'a> {
+    destination: Cow<'a, Destination>,
+    path: Cow<'a, str>,
+    written_as: Cow<'a, str>,
     settled: bool,
 }
 
-impl Drop for Target {
+impl Drop for Target<'_> {
     fn drop(&mut self) {
         if !self.settled {
             // Nobody is left to be told; the folder's owner sees the file if this fails.
@@ -172,12 +174,14 @@ pub(crate) enum Route {
 #[derive(Debug)]
 #[must_use = "an unpublished file is removed"]
 pub struct Publish {
-    target: Target,
-    wanted: Wanted,
-    route: Route,
+    finished: Finished<'static>,
 }
 
 impl Publish {
+    fn of((file, finished): (File, Finished<'static>)) -> (File, Self) {
+        (file, Self { finished })
+    }
+
     /// Publishes the file, which must be closed.
     ///
     /// # Errors
@@ -185,12 +189,25 @@ impl Publish {
     /// When the destination fails. A store that cannot take the file is no error: the file stays
     /// private, [`Placed::WrotePrivate`].
     pub fn run(self) -> Result<Placed> {
-        let destination = self.target.destination.clone();
+        self.finished.run()
+    }
+}
+
+/// A complete file under the name that it was written as.
+#[derive(Debug)]
+pub(crate) struct Finished<'a> {
+    target: Target<'a>,
+    wanted: Wanted,
+    route: Route,
+}
+
+impl Finished<'_> {
+    pub(crate) fn run(mut self) -> Result<Placed> {
         let placed = self.run_uncounted()?;
-        Ok(destination.tally.count(placed))
+        Ok(self.target.destination.tally.count(placed))
     }
 
-    pub(crate) fn run_uncounted(mut self) -> Result<Placed> {
+    pub(crate) fn run_uncounted(&mut self) -> Result<Placed> {
         let Target { destination, path, written_as, .. } = &self.target;
         destination.reveal(written_as, path)?;
         self.target.settled = true;
@@ -221,7 +238,7 @@ impl Publish {
     }
 
     fn copy_in(&self, means: Means) -> io::Result<Placed> {
-        let Destination { shared, tally, .. } = &self.target.destination;
+        let Destination { shared, tally, .. } = self.target.destination.as_ref();
         if self.is_known(&shared.store) {
             return Ok(Placed::WroteAndPublished);
         }
