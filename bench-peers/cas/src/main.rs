@@ -1,5 +1,5 @@
-//! `bench-cas [--quick] [--data DIR] [--out DIR] [pipelines] [orders] [calls]`: does deduplication
-//! cost anything? Without a name, all three tables.
+//! `bench-cas [--quick] [--data DIR] [--out DIR] [small] [big] [upgrade] [second] [orders] [calls]`:
+//! does deduplication cost anything? Without a name, all tables.
 //!
 //! Four pipelines over real wheels, each order of system calls, and the calls counted, on ext4 with
 //! its journal, in memory. The reference is the same program with deduplication off.
@@ -25,7 +25,7 @@ const BIG: [&str; 3] = ["numpy==2.2.6", "pandas==2.2.3", "scikit-learn==1.6.1"];
 const QUICK_BIG: [&str; 1] = ["numpy==2.2.6"];
 const QUICK_ORDERS: [&str; 1] = ["sympy==1.14.0"];
 
-const TABLES: [&str; 3] = ["pipelines", "orders", "calls"];
+const TABLES: [&str; 6] = ["small", "big", "upgrade", "second", "orders", "calls"];
 
 const GIB: u64 = 1 << 30;
 
@@ -46,32 +46,25 @@ fn run(settings: &Settings) -> std::result::Result<ExitCode, CaseError> {
     let mut report =
         Report::new("cas", "Does deduplication cost anything, and which order is best?");
     match Workdir::on(&Place::JournaledExt4 { size_bytes: 6 * GIB }) {
-        Ok(work) => tables(settings, &RefCell::new(work), &mut report)?,
-        Err(error) if error.is_unavailable() => {
-            let remedy = error.remedy().unwrap_or_default().to_owned();
-            report.missing("every table", error.to_string(), remedy);
-        }
-        Err(error) => return Err(error.into()),
+        Ok(work) => tables(settings, &RefCell::new(work), &mut report),
+        Err(error) => report.failed("every table", &error),
     }
     print!("{}", report.to_markdown());
     report.write(&settings.out)?;
     Ok(report.exit_code())
 }
 
-fn tables(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) -> Result<()> {
+fn tables(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) {
     report.note(format!("File system: {:?}.", work.borrow().filesystem()));
     report.note("A plain process on one thread; wheels are in memory; inflate is included in the pipelines.");
     let wanted = |table: &str| settings.rest.is_empty() || settings.rest.iter().any(|t| t == table);
-    if wanted("pipelines") {
-        pipelines(settings, work, report)?;
-    }
+    pipelines(settings, work, report, &wanted);
     if wanted("orders") {
-        orders(settings, work, report)?;
+        orders(settings, work, report);
     }
     if wanted("calls") {
-        system_calls(settings, work, report)?;
+        system_calls(settings, work, report);
     }
-    Ok(())
 }
 
 fn find(settings: &Settings, wanted: &[&str]) -> Result<Vec<Wheel>> {
@@ -89,18 +82,26 @@ enum Phase {
     Second,
 }
 
-/// A name, the wheels, those that were there before, what is measured, and the goal.
-type Column<'a> = (&'static str, &'a [&'static str], &'a [&'static str], Phase, f64);
+/// Two names, the wheels, those that were there before, what is measured, and the goal.
+type Column<'a> = (&'static str, &'static str, &'a [&'static str], &'a [&'static str], Phase, f64);
 
-fn pipelines(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) -> Result<()> {
+fn pipelines(
+    settings: &Settings,
+    work: &RefCell<Workdir>,
+    report: &mut Report,
+    is_wanted: &dyn Fn(&str) -> bool,
+) {
     let big: &[&str] = if settings.quick { &QUICK_BIG } else { &BIG };
     let columns: [Column<'_>; 4] = [
-        ("cold, small files", &SMALL, &[], Phase::Cold, 0.90),
-        ("cold, big libraries", big, &[], Phase::Cold, 1.00),
-        ("patch upgrade", &SMALL, &SMALL_BEFORE, Phase::Upgrade, 0.65),
-        ("second environment", &SMALL, &[], Phase::Second, 0.80),
+        ("small", "cold, small files", &SMALL, &[], Phase::Cold, 0.90),
+        ("big", "cold, big libraries", big, &[], Phase::Cold, 1.00),
+        ("upgrade", "patch upgrade", &SMALL, &SMALL_BEFORE, Phase::Upgrade, 0.65),
+        ("second", "second environment", &SMALL, &[], Phase::Second, 0.80),
     ];
-    for (name, wanted, before, phase, goal) in columns {
+    for (key, name, wanted, before, phase, goal) in columns {
+        if !is_wanted(key) {
+            continue;
+        }
         let found = find(settings, wanted).and_then(|new| Ok((new, find(settings, before)?)));
         let compared = found.and_then(|(new, old)| {
             let title = format!("{name} ({}, {} files)", wanted.join(" "), corpus::files(&new));
@@ -108,9 +109,8 @@ fn pipelines(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) 
             report.tables.push(cpu_table(&compared, corpus::files(&new)));
             Ok(compared)
         });
-        report.add_or_missing(name, compared)?;
+        report.add_or_failed(name, compared);
     }
-    Ok(())
 }
 
 fn compare(
@@ -172,7 +172,7 @@ fn measure(
     }
 }
 
-fn orders(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) -> Result<()> {
+fn orders(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) {
     for known in [false, true] {
         let name =
             if known { "known files, bytes in memory" } else { "new files, bytes in memory" };
@@ -185,9 +185,8 @@ fn orders(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) -> 
             report.tables.push(cpu_table(&compared, files.len()));
             Ok(compared)
         });
-        report.add_or_missing(name, compared)?;
+        report.add_or_failed(name, compared);
     }
-    Ok(())
 }
 
 fn compare_orders(
@@ -280,39 +279,30 @@ const CALLS: [&str; 22] = [
     "ioctl",
 ];
 
-fn system_calls(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) -> Result<()> {
+fn system_calls(settings: &Settings, work: &RefCell<Workdir>, report: &mut Report) {
+    match count_calls(settings, work) {
+        Ok(table) => report.tables.push(table),
+        Err(error) => report.failed("system calls per file", &error),
+    }
+}
+
+fn count_calls(settings: &Settings, work: &RefCell<Workdir>) -> Result<Table> {
     let head = ["pipeline", "cold, per file", "second environment, per file"];
     let mut table = Table::new("System calls on files", &head);
-    let wheels = match find(settings, &SMALL) {
-        Ok(wheels) => wheels,
-        Err(error) if error.is_unavailable() => {
-            report.missing("system calls per file", error.to_string(), "give `--data DIR`");
-            return Ok(());
-        }
-        Err(error) => return Err(error),
-    };
+    let files = corpus::files(&find(settings, &SMALL)?);
     for (index, pipeline) in Pipeline::ALL.iter().enumerate() {
         let mut counts = Vec::new();
         for phase in ["none", "cold", "second"] {
-            let folder = work.borrow().fresh("strace")?;
             let mut command = Command::new(std::env::current_exe().unwrap_or_default());
             if let Some(data) = &settings.data {
                 command.arg("--data").arg(data);
             }
-            command.args(["one", &index.to_string(), phase]).arg(folder);
-            match count_syscalls(&command) {
-                Ok(counted) => counts.push(counted.of(&CALLS)),
-                Err(error) if error.is_unavailable() => {
-                    report.missing("system calls per file", error.to_string(), "install strace");
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            }
+            command.args(["one", &index.to_string(), phase]).arg(work.borrow().fresh("strace")?);
+            counts.push(count_syscalls(&command)?.of(&CALLS));
         }
-        table.push(calls_row(pipeline.name(), &counts, corpus::files(&wheels)));
+        table.push(calls_row(pipeline.name(), &counts, files));
     }
-    report.tables.push(table);
-    Ok(())
+    Ok(table)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of calls are far below 2^53")]

@@ -10,6 +10,7 @@ use bench_util::CaseError;
 use cas_store::{Destination, Digest, Executable, Hasher, Options, Store, TreeBuilder};
 
 use crate::corpus::{Entry, Wheel};
+use crate::floor::Floor;
 use crate::folder::{Folder, link_tree};
 
 /// How a wheel gets into a cache and from there into environments.
@@ -23,11 +24,14 @@ pub enum Pipeline {
     Manifest,
     /// cas-store, hash first, an archive folder of hard links per wheel.
     ArchiveOfLinks,
+    /// The calls of hash first and nothing else.
+    Floor,
 }
 
 impl Pipeline {
     /// All, the reference first.
-    pub const ALL: [Self; 4] = [Self::Archive, Self::UvShape, Self::Manifest, Self::ArchiveOfLinks];
+    pub const ALL: [Self; 5] =
+        [Self::Archive, Self::UvShape, Self::Manifest, Self::ArchiveOfLinks, Self::Floor];
 
     /// For the table.
     pub fn name(self) -> &'static str {
@@ -36,6 +40,7 @@ impl Pipeline {
             Self::UvShape => "uv's shape with files-v0",
             Self::Manifest => "cas-store, manifest",
             Self::ArchiveOfLinks => "cas-store, archive of links",
+            Self::Floor => "floor: hash first by hand, no checks",
         }
     }
 
@@ -47,6 +52,7 @@ impl Pipeline {
                 Self::UvShape => archive(wheel, site, env, true)?,
                 Self::Manifest => manifest(wheel, site, env)?,
                 Self::ArchiveOfLinks => archive_of_links(wheel, site, env)?,
+                Self::Floor => site.floor.install(wheel, &site.objects(), &site.env(env))?,
             }
         }
         Ok(())
@@ -70,6 +76,7 @@ impl Pipeline {
                     let archive = store.archive(&wheel.name)?.ok_or("the archive is not there")?;
                     archive.place(&store.destination(env.path())?)?;
                 }
+                Self::Floor => site.floor.install_again(wheel, &site.objects(), env.path())?,
             }
         }
         Ok(())
@@ -80,12 +87,13 @@ impl Pipeline {
 pub struct Site {
     root: PathBuf,
     store: OnceCell<Store>,
+    floor: Floor,
 }
 
 impl Site {
     /// In an empty folder.
     pub fn new(root: PathBuf) -> Self {
-        Self { root, store: OnceCell::new() }
+        Self { root, store: OnceCell::new(), floor: Floor::default() }
     }
 
     /// The folder of an environment.
@@ -95,6 +103,10 @@ impl Site {
 
     fn archive(&self, name: &str) -> PathBuf {
         self.root.join("cache/archive").join(name)
+    }
+
+    fn objects(&self) -> PathBuf {
+        self.root.join("cache/objects")
     }
 
     /// Opened once per run, inside the measured time.
@@ -108,7 +120,7 @@ impl Site {
 }
 
 /// One buffer, as the extractors have: what fits is hashed before it is written.
-const BUFFER: usize = 64 * 1024;
+pub(crate) const BUFFER: usize = 64 * 1024;
 
 fn archive(wheel: &Wheel, site: &Site, env: &str, dedupe: bool) -> Result<(), CaseError> {
     let archives = Folder::make(&site.root.join("cache/archive"))?;
@@ -262,7 +274,7 @@ fn copy_hashing(
 }
 
 /// Reads until the buffer is full or the entry ends.
-fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match reader.read(&mut buffer[filled..])? {
