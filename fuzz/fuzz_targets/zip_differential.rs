@@ -6,4 +6,6 @@ mod fuzzed;
 #[path = "../../crates/stream-extract/tests/it/recorder.rs"]
 mod recorder;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzed::zip_differential(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    fuzzed::zip_differential(data);
+});
