@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let has = |name: &str| options.iter().any(|option| *option == name);
     let further = if has("--full") || !words.is_empty() { FURTHER } else { &[] };
     let all = STEPS.iter().chain(further);
-    let chosen: Vec<_> = all.filter(|step| step.is_chosen_by(&words)).collect();
+    let chosen = choose(all, &words);
     if let Some(unknown) =
         options.iter().find(|option| !matches!(option.as_str(), "--full" | "--list"))
     {
@@ -75,12 +75,19 @@ impl Outcome {
     }
 }
 
-impl Step {
-    /// Whether one of `words` is part of the name; no words choose every step.
-    fn is_chosen_by(&self, words: &[&String]) -> bool {
-        words.is_empty() || words.iter().any(|word| self.name.contains(word.as_str()))
-    }
+/// The steps that have one of `words` as their name or, where no step does, in it; without words, all.
+fn choose<'s>(all: impl Iterator<Item = &'s Step>, words: &[&String]) -> Vec<&'s Step> {
+    let all: Vec<_> = all.collect();
+    let is_name = |word: &str| all.iter().any(|step| step.name == word);
+    let has = |step: &Step, word: &str| match is_name(word) {
+        true => step.name == word,
+        false => step.name.contains(word),
+    };
+    let is_chosen = |step: &Step| words.is_empty() || words.iter().any(|word| has(step, word));
+    all.iter().copied().filter(|step| is_chosen(step)).collect()
+}
 
+impl Step {
     fn command(&self) -> Command {
         let mut words = self.command.split_whitespace();
         let mut command = match words.next().unwrap_or_default() {
@@ -148,6 +155,17 @@ mod tests {
         let computed = step("busy", busy).run().computed;
         assert!(computed > Duration::ZERO, "{computed:?}");
         assert_eq!(step("idle", "true").run().error, None);
+    }
+
+    #[test]
+    fn a_word_means_the_step_of_that_name_or_all_that_have_it_in_theirs() {
+        let steps = ["tests", "windows tests", "windows lints"].map(|name| step(name, "true"));
+        let chosen = |word: &str| -> Vec<_> {
+            choose(steps.iter(), &[&word.to_owned()]).iter().map(|step| step.name).collect()
+        };
+        assert_eq!(chosen("tests"), ["tests"]);
+        assert_eq!(chosen("windows"), ["windows tests", "windows lints"]);
+        assert_eq!(choose(steps.iter(), &[]).len(), 3);
     }
 
     #[test]

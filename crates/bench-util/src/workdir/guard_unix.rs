@@ -3,6 +3,7 @@
 //! It runs in its own process group, so the Ctrl-C that ends us does not reach it, and it needs no
 //! signal handler in our process: closing a pipe is what the kernel does in every kind of death.
 
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -44,7 +45,13 @@ impl Guard {
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()
-            .map_err(|error| Error::io("guard", root, error))?;
+            .map_err(|error| match error.kind() {
+                ErrorKind::NotFound => {
+                    let what = "`sh`, which removes the work folder in the end";
+                    Error::unavailable(what, "put it on the PATH")
+                }
+                _ => Error::io("guard", root, error),
+            })?;
         Ok(Self { shell })
     }
 }

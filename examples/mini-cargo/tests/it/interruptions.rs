@@ -38,8 +38,11 @@ fn start(project: &Project<'_>, program: &str, args: &[&str]) -> Child {
 }
 
 /// Ctrl-C reaches a program in the middle of a download; gives the signal it died of.
+///
+/// What a shell starts in the background ignores Ctrl-C and hands that on; `env` takes it back.
 fn interrupt(project: &Project<'_>, server: &Server, program: &str, args: &[&str]) -> Option<i32> {
-    let mut command = project.command(program, args, &project.home.cargo_home());
+    let args = [&["--default-signal=INT", program], args].concat();
+    let mut command = project.command("env", &args, &project.home.cargo_home());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     server.requests();
     let is_download = |(path, _): &(String, u16)| path.starts_with("/dl/new");
