@@ -40,6 +40,8 @@ pub(crate) struct Http {
     cert: Option<PathBuf>,
     /// None: what the usual variables say.
     proxy: Option<String>,
+    /// How long a server may be silent.
+    patience: Duration,
 }
 
 /// An answer whose body was not read yet.
@@ -47,11 +49,16 @@ pub(crate) type Response = ureq::http::Response<Body>;
 
 impl Http {
     /// A client that trusts the platform's certificates, or those in the file `cert`, and that asks
-    /// through `proxy`, or through what the usual variables say.
-    pub(crate) fn new(offline: bool, cert: Option<&Path>, proxy: Option<&str>) -> Self {
+    /// through `proxy`, or through what the usual variables say; a server may be silent for `patience`.
+    pub(crate) fn new(
+        offline: bool,
+        cert: Option<&Path>,
+        proxy: Option<&str>,
+        patience: Duration,
+    ) -> Self {
         let (agent, netrc) = (OnceLock::new(), OnceLock::new());
         let (cert, proxy) = (cert.map(Path::to_owned), proxy.map(str::to_owned));
-        Self { agent, netrc, offline, cert, proxy }
+        Self { agent, netrc, offline, cert, proxy, patience }
     }
 
     fn agent(&self) -> anyhow::Result<&Agent> {
@@ -71,7 +78,7 @@ impl Http {
             None => Proxy::try_from_env(),
         };
         // Two threads may come here at once; the first agent is kept.
-        Ok(self.agent.get_or_init(|| new_agent(roots, proxy)))
+        Ok(self.agent.get_or_init(|| new_agent(roots, proxy, self.patience)))
     }
 
     pub(crate) fn is_offline(&self) -> bool {
@@ -133,7 +140,7 @@ impl Http {
     }
 }
 
-fn new_agent(roots: RootCerts, proxy: Option<Proxy>) -> Agent {
+fn new_agent(roots: RootCerts, proxy: Option<Proxy>, patience: Duration) -> Agent {
     let config = Agent::config_builder()
         .proxy(proxy)
         .tls_config(TlsConfig::builder().root_certs(roots).build())
@@ -142,7 +149,8 @@ fn new_agent(roots: RootCerts, proxy: Option<Proxy>) -> Agent {
         .max_idle_connections_per_host(IDLE_CONNECTIONS_MAX)
         .user_agent(concat!("mini-uv/", env!("CARGO_PKG_VERSION")))
         .timeout_connect(Some(Duration::from_secs(10)))
-        .timeout_recv_response(Some(Duration::from_secs(30)))
+        .timeout_recv_response(Some(patience))
+        .timeout_per_read(Some(patience))
         .build();
     Agent::with_parts(config, DefaultConnector::new(), Names::<DefaultResolver>::default())
 }
@@ -261,7 +269,7 @@ mod tests {
     #[test]
     fn credentials_are_sent_and_never_shown() {
         let url: Url = "https://us%40er:p%3Ass@host.test/simple/?".parse().unwrap();
-        let http = Http::new(true, None, None);
+        let http = Http::new(true, None, None, Duration::MAX);
         http.netrc.set(Netrc::default()).unwrap();
         assert_eq!(http.authorization(&url).unwrap(), "Basic dXNAZXI6cDpzcw==");
         assert!(!public(&url).to_string().contains("ss@"));
@@ -270,7 +278,7 @@ mod tests {
 
     #[test]
     fn offline_asks_nobody() {
-        let http = Http::new(true, None, None);
+        let http = Http::new(true, None, None, Duration::MAX);
         let error = http.get(&"http://127.0.0.1:1/".parse().unwrap(), &[]).unwrap_err();
         assert!(error.to_string().contains("network access is disabled"));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use pep440_rs::Operator;
@@ -44,6 +44,7 @@ pub(super) fn run(tool: &Tool, options: &Install) -> anyhow::Result<ExitCode> {
         tool.global.offline,
         options.index.cert.as_deref(),
         options.index.proxy.as_deref(),
+        Duration::from_secs(options.index.http_timeout.max(1)),
     );
     let target = target(&environment.interpreter, options)?;
     let job = Job {

@@ -318,3 +318,19 @@ fn requests_go_through_the_proxy_of_the_variables_or_of_the_option() {
     let wrong = [&args[..], &["--proxy", "::", "--refresh"]].concat();
     world.run(&wrong).failure(2, &["is not the address of a proxy", "hint: write it like"]);
 }
+
+/// Two of the three parts that a transfer takes end in silence.
+#[test]
+fn a_transfer_that_stalls_is_taken_up_where_it_stopped() {
+    let (break_after_bytes, stall) = (Some(120_000), true);
+    let index = index(Manners { break_after_bytes, stall, ..Manners::default() });
+    let world = World::new();
+    let environment = world.environment("env");
+    let args = ["--http-timeout", "1", "app"];
+    install(&world, &environment, &index, &args).success();
+    let app = |path: &&String| path.ends_with("/app-1.0-py3-none-any.whl");
+    // One for the METADATA at its end, one for the file, two to go on.
+    assert_eq!(index.log().iter().filter(app).count(), 4);
+    assert_app(&environment);
+    world.run(&["cache", "verify"]).success();
+}
