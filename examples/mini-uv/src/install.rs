@@ -131,7 +131,8 @@ impl Installation<'_> {
                 scratches.push(Scratch::new());
             }
             let part = meter.part(self.chosen[at].bytes());
-            let mut threads = Threads { scratches: &mut scratches[..shares[at]], part };
+            let (scratches, is_ahead) = (&mut scratches[..shares[at]], self.is_longest(at));
+            let mut threads = Threads { scratches, part, is_ahead };
             match self.prepare_one(unpacker, &self.chosen[at], &dirs[at], &mut threads) {
                 Ok(staged) => outcome.succeed(at, staged),
                 Err(error) => {
@@ -141,6 +142,13 @@ impl Installation<'_> {
             }
             threads.part.finish();
         }
+    }
+
+    /// True for a wheel with more than one core's share of the bytes: it is still arriving when all others
+    /// are done.
+    fn is_longest(&self, at: usize) -> bool {
+        let all: u64 = self.chosen.iter().map(Chosen::bytes).sum();
+        self.chosen[at].bytes().saturating_mul(cores() as u64) > all
     }
 
     fn prepare_one(

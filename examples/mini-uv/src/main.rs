@@ -14,6 +14,7 @@
 //! Absent: building source distributions, editable installs, lock files, managing interpreters.
 
 mod advice;
+mod ahead;
 mod bytecode;
 mod cache;
 mod catalog;

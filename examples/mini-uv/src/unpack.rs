@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use stream_extract::{Extractor, Policy, Progress, Scratch};
 use url::Url;
 
+use crate::ahead::read_ahead;
 use crate::cache::{Cache, Unpacked};
 use crate::download::Download;
 use crate::fault::Advise;
@@ -47,6 +48,8 @@ pub(crate) struct Threads<'a> {
     /// One, at least, for each thread that may work on the wheel.
     pub(crate) scratches: &'a mut [Scratch],
     pub(crate) part: Part,
+    /// One more thread reads the wheel, if it has to be downloaded.
+    pub(crate) is_ahead: bool,
 }
 
 /// A wheel whose files are in `dir`, in the archive's own layout.
@@ -206,12 +209,14 @@ impl Unpacker<'_> {
             }
             None => no_check(),
         };
-        let reader = BufReader::with_capacity(READ_BYTES, download);
-        let Threads { scratches, part } = threads;
+        let Threads { scratches, part, is_ahead } = threads;
         let job = Job { wheel, sha256: expected, dir, check, placers: scratches.len(), part };
         let first = &mut scratches[0];
         let read = |extractor: Extractor<'_>, sink: WheelSink<'_, '_>| {
-            extractor.zip_stream(reader, first, sink)
+            if *is_ahead {
+                return read_ahead(download, |reader| extractor.zip_stream(reader, first, sink));
+            }
+            extractor.zip_stream(BufReader::with_capacity(READ_BYTES, download), first, sink)
         };
         let streamed = self.extract(job, Box::new(read));
         match streamed {
@@ -244,7 +249,7 @@ impl Unpacker<'_> {
         if !allowed.is_empty() {
             ensure_allowed(url.as_str(), digest, allowed)?;
         }
-        let Threads { scratches, part } = threads;
+        let Threads { scratches, part, .. } = threads;
         let job =
             Job { wheel, sha256: None, dir, check: no_check(), placers: scratches.len(), part };
         let read = |extractor: Extractor<'_>, sink: WheelSink<'_, '_>| {
@@ -262,7 +267,7 @@ impl Unpacker<'_> {
         dir: &Path,
         threads: &mut Threads<'_>,
     ) -> anyhow::Result<Unpacked> {
-        let Threads { scratches, part } = threads;
+        let Threads { scratches, part, .. } = threads;
         let job = Job { wheel, sha256, dir, check: no_check(), placers: scratches.len(), part };
         let read = |extractor: Extractor<'_>, sink: WheelSink<'_, '_>| {
             extractor.zip_parallel(file.file(), scratches, sink)
