@@ -171,7 +171,7 @@ impl Archive {
             other => other.map_err(fail)?,
         };
         let wanted = file.wanted();
-        if !store.looks_like(&seen, &wanted.digest, wanted.executable, wanted.size) {
+        if !store.looks_like(&seen, &wanted.digest, wanted.executable) {
             return Ok(false);
         }
         let tally = Tally::default();

@@ -17,7 +17,7 @@ use crate::sys::{self, Dir, Seen, gone_is_fine};
 pub(crate) struct Wanted {
     pub(crate) digest: Digest,
     pub(crate) executable: Executable,
-    /// `None` when the caller does not know.
+    /// What the caller takes for its length, `None` when unknown. Never a reason to doubt an object.
     pub(crate) size: Option<u64>,
 }
 
@@ -78,7 +78,16 @@ impl<'a> Contest<'a> {
         }
     }
 
+    /// Before every call that may go through the object's shard.
+    fn check(&self, names: &[Name]) -> io::Result<()> {
+        if !names.contains(&Name::Object) {
+            return Ok(());
+        }
+        self.store.check_shard(&self.object, &self.wanted.digest)
+    }
+
     fn link_once(&self, from: Name, to: Name) -> io::Result<()> {
+        self.check(&[from, to])?;
         let ((dir, name), (to_dir, to_name)) = (self.at(from), self.at(to));
         dir.link(name, to_dir, to_name)
     }
@@ -128,6 +137,7 @@ impl Calls for Contest<'_> {
     }
 
     fn rename(&self, from: Name, to: Name) -> io::Result<()> {
+        self.check(&[from, to])?;
         let ((dir, name), (to_dir, to_name)) = (self.at(from), self.at(to));
         let renamed = dir.rename(name, to_dir, to_name);
         if to == Name::Object {
@@ -142,13 +152,14 @@ impl Calls for Contest<'_> {
     }
 
     fn stat(&self, name: Name) -> io::Result<Seen> {
+        self.check(&[name])?;
         let (dir, name) = self.at(name);
         dir.stat(name)
     }
 
     fn trusts(&self, name: Name, seen: &Seen) -> io::Result<bool> {
-        let Wanted { digest, executable, size } = self.wanted;
-        if !self.store.looks_like(seen, &digest, executable, size) {
+        let Wanted { digest, executable, .. } = self.wanted;
+        if !self.store.looks_like(seen, &digest, executable) {
             return Ok(false);
         }
         if !self.store.needs_hash(seen) {

@@ -254,7 +254,7 @@ impl Destination {
     fn try_copy(&self, path: &str, wanted: Wanted, means: Means) -> io::Result<Option<Placed>> {
         let store = &self.shared.store;
         let object = ObjectName::new(&wanted.digest, wanted.executable);
-        let mut from = match store.objects.open_file(object.as_str()) {
+        let mut from = match store.open_object(&object, &wanted.digest) {
             Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return self.set_aside_if_no_file(path, wanted, error),
             Ok(file) => file,
@@ -299,7 +299,7 @@ impl Destination {
         if seen.kind != FileKind::Regular {
             return Ok(None);
         }
-        let looks = store.looks_like(&seen, &wanted.digest, wanted.executable, wanted.size);
+        let looks = store.looks_like(&seen, &wanted.digest, wanted.executable);
         let means = if looks && !store.needs_hash(&seen) { means } else { Means::Copy };
         match copying::copy(from, to, means)? {
             Copied::Reflinked => Ok(Some(Placed::Reflinked)),

@@ -20,6 +20,8 @@ const UNKNOWN: u8 = 0;
 const UNMADE: u8 = 1;
 /// We made its folder.
 const OURS: u8 = 2;
+/// Others put objects there, and it is a folder, not a link to one.
+const FOLDER: u8 = 3;
 
 /// 128 KiB: of a hundred thousand objects one in ten is asked for in vain, of five thousand hardly any.
 const BITS: u32 = 1 << 20;
@@ -56,6 +58,16 @@ impl FreshShards {
         self.state(digest) == UNMADE
     }
 
+    /// True when the shard of `digest` was seen to be a folder.
+    pub(crate) fn is_folder(&self, digest: &Digest) -> bool {
+        matches!(self.state(digest), OURS | FOLDER)
+    }
+
+    /// Somebody's shard of `digest` is a folder.
+    pub(crate) fn found_folder(&self, digest: &Digest) {
+        self.shard(digest).store(FOLDER, Ordering::Relaxed);
+    }
+
     /// We made the shard of `digest`, just now.
     pub(crate) fn made(&self, digest: &Digest) {
         self.shard(digest).store(OURS, Ordering::Relaxed);
@@ -68,7 +80,7 @@ impl FreshShards {
         }
     }
 
-    /// Somebody else adds to the shard of `digest`.
+    /// Somebody else adds to the shard of `digest`, or made it.
     pub(crate) fn shared(&self, digest: &Digest) {
         self.shard(digest).store(UNKNOWN, Ordering::Relaxed);
     }

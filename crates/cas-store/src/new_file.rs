@@ -256,10 +256,12 @@ impl Finished<'_> {
 
     /// True when the object is there and looks like itself; publishing sets aside one that does not.
     fn is_known(&self, store: &Inner) -> bool {
-        let Wanted { digest, executable, size } = self.wanted;
+        let Wanted { digest, executable, .. } = self.wanted;
         let object = ObjectName::new(&digest, executable);
-        let seen = store.objects.stat(object.as_str());
-        seen.is_ok_and(|seen| store.looks_like(&seen, &digest, executable, size))
+        let checked = store.check_shard(&object, &digest);
+        checked
+            .and_then(|()| store.objects.stat(object.as_str()))
+            .is_ok_and(|seen| store.looks_like(&seen, &digest, executable))
     }
 
     fn copy_to(&self, name: &str, means: Means) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::io;
 use crate::contest::{Contest, Wanted};
 use crate::copying::{self, Copied};
 use crate::destination::Destination;
-use crate::digest::Executable;
+use crate::digest::{Digest, Executable};
 use crate::error::{Error, Missing, Result};
 use crate::layout::{self, ObjectName};
 use crate::path;
@@ -177,7 +177,7 @@ impl Destination {
     /// Places one file of a tree, whose path was checked when the tree was made; false when its object
     /// is gone.
     fn place_file(&self, file: &TreeFile, restore: &Restore<'_>) -> Result<bool> {
-        if file.size == 0 {
+        if file.digest == Digest::EMPTY {
             self.create_empty(&file.path, file.executable)?;
             return Ok(true);
         }
@@ -209,7 +209,7 @@ impl Inner {
         if self.is_read_only() {
             return Ok(false);
         }
-        let from = match self.objects.open_file(other.as_str()) {
+        let from = match self.open_object(&other, &wanted.digest) {
             Err(error) if is_absent(&error) => return Ok(false),
             opened => opened.map_err(|error| self.object_error("open", &other, error))?,
         };

@@ -16,7 +16,7 @@ pub struct TreeFile {
     pub digest: Digest,
     /// Whether it may be executed.
     pub executable: Executable,
-    /// Its length in bytes.
+    /// Its length in bytes, for sums and decisions of the caller; the digest says what it contains.
     pub size: u64,
 }
 

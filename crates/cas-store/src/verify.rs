@@ -294,7 +294,7 @@ impl Check<'_> {
     fn look(&mut self, name: &ObjectName, wanted: Wanted) -> io::Result<Option<Seen>> {
         let seen = self.verify.store.objects.stat(name.as_str())?;
         let Wanted { digest, executable, .. } = wanted;
-        let fits = self.verify.store.looks_like(&seen, &digest, executable, None);
+        let fits = self.verify.store.looks_like(&seen, &digest, executable);
         if fits && self.verify.options.depth == Depth::Fingerprint {
             return Ok(None);
         }

@@ -209,6 +209,11 @@ fn seen(stat: &rustix::fs::Stat) -> Seen {
     }
 }
 
+/// What a call says of a path through something else.
+pub(crate) fn not_a_folder() -> io::Error {
+    Errno::NOTDIR.into()
+}
+
 /// Sorts a failed `link` by its raw number: `PermissionDenied` would merge EPERM (another owner's
 /// file, `fs.protected_hardlinks`, Android) with EACCES, and old kernels say ENOTSUP in three ways.
 pub(crate) fn link_failure(error: &io::Error) -> LinkFailure {

@@ -162,11 +162,16 @@ pub(crate) fn current_owner() -> u32 {
     0
 }
 
+/// What a call says of a path through something else: ERROR_DIRECTORY.
+pub(crate) fn not_a_folder() -> io::Error {
+    io::Error::from_raw_os_error(267)
+}
+
 /// Refused are `ERROR_INVALID_FUNCTION`, `_ACCESS_DENIED`, `_NOT_SAME_DEVICE`, `_NOT_SUPPORTED` and
 /// the cloud file that cannot be linked (396); 1142 is `ERROR_TOO_MANY_LINKS`.
 pub(crate) fn link_failure(error: &io::Error) -> LinkFailure {
     match error.raw_os_error() {
-        Some(2 | 3) => LinkFailure::Missing,
+        Some(2 | 3 | 267) => LinkFailure::Missing,
         Some(80 | 183) => LinkFailure::Exists,
         Some(1142) => LinkFailure::Crowded,
         Some(1 | 5 | 17 | 50 | 396) => LinkFailure::Refused,

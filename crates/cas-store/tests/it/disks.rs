@@ -12,7 +12,7 @@ use cas_store::{
 };
 use tempfile::TempDir;
 
-use crate::ground::{can_run, inode, links, names, put};
+use crate::ground::{Ground, can_run, inode, links, names, put};
 
 /// Runs a program, with its output in the panic when it fails.
 fn run(program: &str, arguments: &[&str]) {
@@ -317,6 +317,38 @@ fn a_full_disk_is_a_clear_error_and_leaves_nothing() {
     assert_eq!(names(&root.join("env")), ["fits"]);
     assert_eq!(put(&one, "again", BYTES), Placed::Linked);
     assert_eq!(store.verify(VerifyOptions::default()).unwrap().damaged, []);
+}
+
+#[test]
+fn a_disk_that_fills_up_while_a_tree_is_placed_leaves_whole_files_and_goes_on_later() {
+    if !can_run(true, &[]) {
+        return;
+    }
+    let (mut disk, ground) = (Disk::new(), Ground::new());
+    let (root, store) = (disk.tmpfs("1m"), ground.store());
+    let full = ground.env(&store, "full");
+    let bytes = |number: u8| vec![number; 100_000];
+    let mut tree = TreeBuilder::new();
+    for number in 1..30 {
+        let (name, digest) = (format!("{number:02}/file"), Digest::of(&bytes(number)));
+        put(&full, &name, &bytes(number));
+        tree.file(&name, digest, Executable::No, 100_000).unwrap();
+    }
+    let tree = tree.build().unwrap();
+    let one = env(&store, &root.join("env"));
+    let error = tree.place(&one).unwrap_err();
+    assert!(error.is_storage_full(), "{error:?}");
+    let placed = |number: &u8| root.join(format!("env/{number:02}/file")).exists();
+    let whole: Vec<u8> = (1..30).filter(placed).collect();
+    assert!((1..11).contains(&whole.len()), "{whole:?}");
+    for number in whole {
+        let path = root.join(format!("env/{number:02}/file"));
+        assert!(fs::read(path).unwrap() == bytes(number), "{number} is whole");
+    }
+    assert_eq!(names(&root.join("env")).iter().filter(|name| name.starts_with('.')).count(), 0);
+    run("mount", &["-o", "remount,size=8m", root.to_str().unwrap()]);
+    assert_eq!(tree.place(&one.replacing()).unwrap().copied, 29);
+    assert!((1..30).all(|n| fs::read(root.join(format!("env/{n:02}/file"))).unwrap() == bytes(n)));
 }
 
 #[test]

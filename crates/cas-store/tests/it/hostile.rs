@@ -123,6 +123,44 @@ fn a_shard_that_is_no_folder_costs_sharing_and_nothing_else() {
 }
 
 #[test]
+fn a_tree_with_wrong_sizes_places_what_its_digests_say_and_costs_no_object() {
+    let ground = Ground::new();
+    let (store, digest) = (ground.store(), Digest::of(HELLO));
+    put(&ground.env(&store, "one"), "a", HELLO);
+    for (number, size) in [0, 1, u64::MAX].into_iter().enumerate() {
+        let mut tree = TreeBuilder::new();
+        tree.file("a", digest, Executable::No, size).unwrap();
+        tree.file("empty", Digest::EMPTY, Executable::No, size).unwrap();
+        let env = ground.env(&store, &format!("wrong{number}"));
+        let report = tree.build().unwrap().place(&env).unwrap();
+        assert_eq!((report.linked, report.private, report.quarantined.len()), (1, 1, 0), "{size}");
+        assert_eq!(fs::read(env.path().join("a")).unwrap(), HELLO);
+        assert_eq!(fs::read(env.path().join("empty")).unwrap(), b"");
+    }
+    assert_eq!(store.stats().unwrap().quarantined, 0);
+}
+
+/// A shard that leads elsewhere: files there are neither handed out, nor moved, nor added to.
+#[test]
+fn a_shard_that_is_a_link_is_not_followed_by_those_who_place() {
+    let ground = Ground::new();
+    let (store, digest) = (ground.store(), Digest::of(HELLO));
+    let victim = ground.path("victim");
+    fs::create_dir(&victim).unwrap();
+    let theirs = victim.join(&digest.to_string()[2..]);
+    fs::write(&theirs, "not what the name says").unwrap();
+    symlink(&victim, ground.path("store/v1/objects").join(shard_of(digest))).unwrap();
+    let env = ground.env(&ground.store(), "env");
+    let placed = put(&env, "a", HELLO);
+    assert!(matches!(placed, Placed::WrotePrivate(Why::Refused(_))), "{placed:?}");
+    assert_eq!(fs::read(ground.path("env/a")).unwrap(), HELLO);
+    assert_eq!(fs::read(&theirs).unwrap(), b"not what the name says");
+    assert_eq!(names(&victim).len(), 1);
+    assert_eq!(names(&ground.path("store/v1/quarantine")), [""; 0]);
+    drop(store);
+}
+
+#[test]
 fn sizes_beyond_all_sums_are_counted() {
     let mut tree = TreeBuilder::new();
     for name in ["a", "b", "c"] {
