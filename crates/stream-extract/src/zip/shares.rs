@@ -100,6 +100,7 @@ fn order(table: &Table) -> (Vec<u32>, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::zip::table::Record;
 
     fn left(larges: usize, smalls: usize, threads: usize) -> Left {
         Left { larges: 0..larges, stretches: stretches(larges..larges + smalls, threads) }
@@ -122,6 +123,34 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Entries of these sizes, in this order.
+    fn table(sizes: &[u64]) -> Table {
+        let mut table = Table::default();
+        for (offset, &size) in (0..).zip(sizes) {
+            table.push(Record { offset, size, ..Record::default() });
+        }
+        table
+    }
+
+    #[test]
+    fn the_largest_goes_first_and_small_ones_as_they_lie() {
+        let shares = Shares::new(&table(&[1, LARGE_BYTES, 0, LARGE_BYTES - 1, LARGE_BYTES + 1]), 1);
+        let taken: Vec<_> = std::iter::from_fn(|| shares.take(0)).collect();
+        assert_eq!(taken, [&[4][..], &[1], &[0, 2, 3]]);
+    }
+
+    #[test]
+    fn nothing_is_left_to_take_once_a_thread_has_failed() {
+        let shares = Shares::new(&table(&[1, LARGE_BYTES, 2, LARGE_BYTES]), 2);
+        assert_eq!(shares.take(1), Some(&[1][..]));
+        shares.stop();
+        assert_eq!((shares.take(0), shares.take(1)), (None, None));
+        let shares = Shares::new(&table(&[7; 100]), 2);
+        assert_eq!(shares.take(0).map(<[u32]>::len), Some(RUN));
+        shares.stop();
+        assert_eq!((shares.take(0), shares.take(1)), (None, None));
     }
 
     #[test]

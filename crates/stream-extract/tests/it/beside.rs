@@ -120,6 +120,24 @@ fn a_file_whose_size_is_told_behind_it_is_hashed_inline() {
 }
 
 #[test]
+fn a_file_is_hashed_beside_from_one_mebibyte_on() {
+    let noise = made::noise((1 << 20) + 1);
+    let counts = [(1 << 20) - 1, 1 << 20, (1 << 20) + 1].map(|size| {
+        let zip = made::zip(&[("a", &noise[..size], false)]);
+        seen(|sink| stream(&zip[..], &mut beside(), sink)).1
+    });
+    assert_eq!(counts, [0, 1, 1]);
+}
+
+#[test]
+fn no_thread_is_woken_for_a_checksum() {
+    let zip = made::zip(&[("a", &made::noise(1 << 20), false)]);
+    let extractor = Extractor::new().blake3(false);
+    let (_, moved) = seen(|sink| Ok(extractor.zip_stream(&zip[..], &mut beside(), sink)?.summary));
+    assert_eq!(moved, 0);
+}
+
+#[test]
 fn threads_may_each_have_one() {
     let noise = made::noise(1_100_000);
     let names: Vec<String> = (0..12).map(|i| format!("{i}")).collect();

@@ -76,6 +76,27 @@ fn fault_40_there_is_one_end_record_and_it_is_the_last() {
     accept_zip(&archive_with(&[stored("a", b"x")], &harmless));
 }
 
+/// Where nothing looks that follows the offsets of the directory.
+#[test]
+fn fault_40_no_bytes_hide_between_the_records() {
+    let entries = [stored("a", b"x"), stored("b", b"y")];
+    let end_record = &archive(&entries)[2 * (32 + 47)..];
+    let (second, directory) = (32, 2 * 32); // A local header, a name and a byte.
+    for hidden in [&b"hidden"[..], b"PK\x07\x08", end_record, &[0; 7]] {
+        let shifted = |at: usize| u32::try_from(at + hidden.len()).unwrap();
+        let end = End { central_offset: Some(shifted(directory)), ..End::default() };
+        let mut before_directory = archive_with(&entries, &end);
+        before_directory.splice(directory..directory, hidden.iter().copied());
+        refuse_zip(&before_directory, Error::is_corrupt);
+
+        let mut moved = entries.clone();
+        moved[1].offset = Some(shifted(second));
+        let mut between = archive_with(&moved, &end);
+        between.splice(second..second, hidden.iter().copied());
+        refuse_zip(&between, Error::is_corrupt);
+    }
+}
+
 #[test]
 fn fault_41_the_end_record_counts_right() {
     let entries = [stored("a", b"x"), stored("b", b"y")];
