@@ -12,31 +12,26 @@ use crate::shell;
 
 mod steps;
 
-use steps::{FURTHER, STEPS, Step};
+use steps::{STEPS, Step};
 
 /// Runs the steps that `arguments` choose, or all; the exit code is a failure when one failed.
 #[expect(clippy::print_stdout, reason = "the report is this chore's product")]
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let (options, words): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|argument| argument.starts_with("--"));
-    let has = |name: &str| options.iter().any(|option| *option == name);
-    let further = if has("--full") || !words.is_empty() { FURTHER } else { &[] };
-    let all = STEPS.iter().chain(further);
-    let chosen = choose(all, &words);
-    if let Some(unknown) =
-        options.iter().find(|option| !matches!(option.as_str(), "--full" | "--list"))
-    {
-        println!("there is no option {unknown}; `--full --list` names all steps");
+    let chosen = choose(STEPS, &words);
+    if let Some(unknown) = options.iter().find(|option| **option != "--list") {
+        println!("there is no option {unknown}; `--list` names all steps");
         return ExitCode::FAILURE;
     }
-    if has("--list") {
+    if !options.is_empty() {
         for step in &chosen {
             println!("{}: {}", step.name, step.rendered());
         }
         return ExitCode::SUCCESS;
     }
     if chosen.is_empty() {
-        println!("no step is called {words:?}; `cargo xtask ci --full --list` names all");
+        println!("no step is called {words:?}; `cargo xtask ci --list` names all");
         return ExitCode::FAILURE;
     }
     let outcomes: Vec<_> = chosen.into_iter().map(Step::run).collect();
@@ -76,15 +71,14 @@ impl Outcome {
 }
 
 /// The steps that have one of `words` as their name or, where no step does, in it; without words, all.
-fn choose<'s>(all: impl Iterator<Item = &'s Step>, words: &[&String]) -> Vec<&'s Step> {
-    let all: Vec<_> = all.collect();
+fn choose<'s>(all: &'s [Step], words: &[&String]) -> Vec<&'s Step> {
     let is_name = |word: &str| all.iter().any(|step| step.name == word);
     let has = |step: &Step, word: &str| match is_name(word) {
         true => step.name == word,
         false => step.name.contains(word),
     };
     let is_chosen = |step: &Step| words.is_empty() || words.iter().any(|word| has(step, word));
-    all.iter().copied().filter(|step| is_chosen(step)).collect()
+    all.iter().filter(|step| is_chosen(step)).collect()
 }
 
 impl Step {
@@ -161,18 +155,18 @@ mod tests {
     fn a_word_means_the_step_of_that_name_or_all_that_have_it_in_theirs() {
         let steps = ["tests", "windows tests", "windows lints"].map(|name| step(name, "true"));
         let chosen = |word: &str| -> Vec<_> {
-            choose(steps.iter(), &[&word.to_owned()]).iter().map(|step| step.name).collect()
+            choose(&steps, &[&word.to_owned()]).iter().map(|step| step.name).collect()
         };
         assert_eq!(chosen("tests"), ["tests"]);
         assert_eq!(chosen("windows"), ["windows tests", "windows lints"]);
-        assert_eq!(choose(steps.iter(), &[]).len(), 3);
+        assert_eq!(choose(&steps, &[]).len(), 3);
     }
 
     #[test]
     fn names_are_unique_so_that_a_step_can_be_chosen() {
-        let mut names: Vec<_> = STEPS.iter().chain(FURTHER).map(|step| step.name).collect();
+        let mut names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), STEPS.len() + FURTHER.len());
+        assert_eq!(names.len(), STEPS.len());
     }
 }

@@ -26,8 +26,8 @@ usage: cargo xtask <chore>
 
   demo [--keep]      install real wheels twice, lock and vendor with mini-cargo, build offline
   bench NAME ...     one table of the benchmarks, or all; without a name, the names
-  ci [--full] [--list] [STEP ..]
-                     what continuous integration runs, in the same order; --full: and tests under Wine
+  ci [--list] [STEP ..]
+                     what continuous integration runs, in the same order
   soak [--minutes N] stores and installers under kills, a full disk and few file descriptors
   dependencies       what each library drags in, as docs/DEPENDENCIES.md holds it
   api [--write]      the libraries' public interfaces against their lists in docs/api

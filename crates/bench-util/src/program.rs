@@ -19,7 +19,9 @@ use crate::{Error, redact};
 /// use std::process::Command;
 /// use bench_util::output_of;
 ///
+/// # if cfg!(unix) {
 /// assert_eq!(output_of(Command::new("printf").arg("1.0"))?, "1.0");
+/// # }
 /// let missing = output_of(&mut Command::new("no-such-program")).unwrap_err();
 /// assert_eq!(missing.remedy(), Some("install it"));
 /// # Ok::<(), bench_util::Error>(())

@@ -1,7 +1,6 @@
 //! What is checked. Cheap and likely failures come first; nothing here decides how steps are run.
 //!
-//! [`STEPS`] run for every change. [`FURTHER`] ones run by name or with `--full`. What each of the
-//! later steps shows, and why some are further ones, stands in `docs/PLATFORMS.md`.
+//! What each of the later steps shows, and what it does not, stands in `docs/PLATFORMS.md`.
 
 /// One step: its name, its command (words without quoting) and additional environment.
 pub(super) struct Step {
@@ -71,6 +70,8 @@ pub(super) const STEPS: &[Step] = &[
         "windows installers",
         ".ci/cross x86_64-pc-windows-gnu clippy -p mini-uv -p mini-cargo -- -D warnings",
     ),
+    // Windows programs run under Wine. The libraries only: the installers' tests drive Unix tools.
+    step("windows tests", concat!("cargo xtask windows ", libraries!())),
     // Type checks, because nothing can be linked.
     step("msvc types", concat!(".ci/cross x86_64-pc-windows-msvc check --tests ", libraries!())),
     step("macos types", concat!(".ci/cross aarch64-apple-darwin check --tests ", libraries!())),
@@ -95,10 +96,4 @@ pub(super) const STEPS: &[Step] = &[
     },
     // Seconds for each target.
     step("fuzzing", ".ci/fuzz 60"),
-];
-
-/// Not yet seen to pass from start to end in one run: by name, or with `--full`.
-pub(super) const FURTHER: &[Step] = &[
-    // Windows programs run under Wine. The libraries only: the examples' tests drive Unix tools.
-    step("windows tests", concat!("cargo xtask windows ", libraries!())),
 ];
