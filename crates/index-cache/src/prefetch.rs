@@ -65,6 +65,31 @@ pub(crate) fn prefetch(
     Ok(done)
 }
 
+/// Sorts `keys` by layer and by the place of the first record that may be theirs.
+pub(crate) fn sort(layers: &[Arc<Layer>], keys: &mut [impl AsRef<str>]) -> Result<()> {
+    let mut outcome = Ok(());
+    keys.sort_by_cached_key(|key| match place(layers, key.as_ref()) {
+        Ok(place) => place,
+        Err(error) => {
+            outcome = Err(error);
+            NOWHERE
+        }
+    });
+    outcome
+}
+
+/// Number of the layer, offset in its file.
+const NOWHERE: (usize, u64) = (usize::MAX, 0);
+
+fn place(layers: &[Arc<Layer>], key: &str) -> Result<(usize, u64)> {
+    for (index, layer) in layers.iter().enumerate() {
+        if let Some(slot) = slots_of(layer, layer.hash(key))?.first() {
+            return Ok((index, slot.place.offset()));
+        }
+    }
+    Ok(NOWHERE)
+}
+
 type Range = (u64, u64);
 
 /// The leaf pages that are not in memory yet.

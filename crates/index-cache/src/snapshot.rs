@@ -127,6 +127,39 @@ impl Snapshot {
     ) -> Result<Prefetched> {
         prefetch::prefetch(&self.inner.ready, keys, extent)
     }
+
+    /// Sorts `keys` by where their entries lie in the files; keys without an entry come last.
+    ///
+    /// Behind [`prefetch`](Self::prefetch), lookups in this order find what the disk brings first and
+    /// do not wait for what it brings last.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_io`](crate::Error::is_io) when the index cannot be read; the order is unspecified
+    /// then. Damage is not reported here: the lookup will.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use index_cache::{Durability, IndexCache, Options, Put};
+    ///
+    /// # fn main() -> Result<(), index_cache::Error> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let cache = IndexCache::open(folder.path().join("index-v1.ixc"), Options::new())?;
+    /// let mut batch = cache.batch();
+    /// batch.put("syn", &Put::new().body(b"stored first"))?;
+    /// batch.put("serde", &Put::new().body(b"stored second"))?;
+    /// assert_eq!(batch.commit(Durability::Fast)?.skipped(), None);
+    ///
+    /// let mut keys = ["absent", "serde", "syn"];
+    /// cache.snapshot().sort_as_stored(&mut keys)?;
+    /// assert_eq!(keys, ["syn", "serde", "absent"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sort_as_stored(&self, keys: &mut [impl AsRef<str>]) -> Result<()> {
+        prefetch::sort(&self.inner.ready, keys)
+    }
 }
 
 /// Looks `key` up in `layers`, the first answer counts.

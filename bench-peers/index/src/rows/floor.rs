@@ -25,7 +25,7 @@ pub struct KnownPlaces {
 
 impl KnownPlaces {
     pub const NAME: &'static str = "floor: one file, places known, unchecked";
-    pub const NAME_COLD: &'static str = "floor: one file, places known, in its order, unchecked";
+    pub const NAME_COLD: &'static str = "one file, places known, read in its order, no advice";
 
     /// Writes all of `crates` into one file and remembers where `part` of each of `wanted` is.
     pub fn of(

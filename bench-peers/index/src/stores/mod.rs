@@ -82,8 +82,9 @@ pub trait Reader {
         if found { Ok(()) } else { Err(missing(name)) }
     }
 
-    /// Says what will be read next, where the store has a way to.
-    fn prefetch(&mut self, _names: &[&str]) -> Outcome<()> {
+    /// Says what will be read next, and puts it in the order that suits the store, where it has a way
+    /// to.
+    fn prefetch(&mut self, _names: &mut [&str]) -> Outcome<()> {
         Ok(())
     }
 

@@ -116,13 +116,15 @@ impl Reader for Open {
         Ok(())
     }
 
-    fn prefetch(&mut self, names: &[&str]) -> Outcome<()> {
-        self.0.prefetch(names, Extent::Whole)?;
-        Ok(())
+    fn prefetch(&mut self, names: &mut [&str]) -> Outcome<()> {
+        self.0.prefetch(&*names, Extent::Whole)?;
+        Ok(self.0.sort_as_stored(names)?)
     }
 
     fn locate(&mut self, name: &str) -> Outcome<usize> {
-        let entry = self.0.get(name)?.ok_or_else(|| missing(name))?;
-        Ok(usize::try_from(entry.body_len())?)
+        match self.0.get(name)? {
+            Some(entry) => Ok(usize::try_from(entry.body_len())?),
+            None => Err(missing(name)),
+        }
     }
 }

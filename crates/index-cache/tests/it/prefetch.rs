@@ -1,7 +1,7 @@
 //! What is asked for before it is read.
 
 use crate::basics::{body, folder, open, put};
-use index_cache::{Durability, Extent, Prefetched, Put};
+use index_cache::{Durability, Extent, FILE_NAME, IndexCache, Options, Prefetched, Put};
 
 #[test]
 fn prefetch_asks_for_the_records_of_the_keys_and_little_else() {
@@ -38,4 +38,18 @@ fn prefetch_follows_a_touched_entry_to_its_content() {
 fn prefetch_of_an_empty_cache_asks_for_nothing() {
     let folder = folder();
     assert_eq!(open(&folder).prefetch(["a", "b"]).unwrap(), Prefetched::default());
+}
+
+#[test]
+fn keys_are_sorted_by_file_and_by_place_in_it() {
+    let (folder, base) = (folder(), folder());
+    for (lower, upper) in [("m", "z"), ("c", "a"), ("x", "c")] {
+        put(&open(&base), lower, b"below");
+        put(&open(&folder), upper, b"above");
+    }
+    let options = Options::new().base(base.path().join(FILE_NAME));
+    let cache = IndexCache::open(folder.path().join(FILE_NAME), options).unwrap();
+    let mut keys = ["absent", "a", "c", "m", "x", "z"].map(str::to_owned);
+    cache.snapshot().sort_as_stored(&mut keys).unwrap();
+    assert_eq!(keys, ["z", "a", "c", "m", "x", "absent"]);
 }
