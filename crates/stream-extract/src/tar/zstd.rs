@@ -36,6 +36,12 @@ impl<'a, U: Upstream> Unzstd<'a, U> {
                 length,
                 ..
             })) => self.raw.skip(length.into()),
+            Err(FrameDecoderError::WindowSizeTooBig { requested, max }) => {
+                let offset = self.raw.upstream.offset();
+                let what = "window of the Zstandard decoder";
+                let at_most = format!("at most {max}");
+                Err(Error::mismatch(Class::Limit, what, at_most, requested).at(offset))
+            }
             Err(error) => Err(self.raw.error("the Zstandard frame is invalid", &error)),
         }
     }

@@ -76,6 +76,31 @@ fn fault_40_there_is_one_end_record_and_it_is_the_last() {
     accept_zip(&archive_with(&[stored("a", b"x")], &harmless));
 }
 
+/// The count is right, and each header has a partner: the same one twice.
+#[test]
+fn fault_38_the_directory_may_not_list_one_file_twice_in_place_of_another() {
+    let hidden = stored("hidden", b"y").with(|raw| raw.in_central = false);
+    let twice = stored("a", b"x").with(|raw| {
+        raw.in_local = false;
+        raw.offset = Some(0);
+    });
+    let archive = archive(&[stored("a", b"x"), hidden, twice]);
+    refuse_zip(&archive, |error| error.is_corrupt() || error.is_conflict());
+}
+
+#[test]
+fn fault_42_every_byte_of_the_end_records_counts() {
+    let wide = End { wide: true, ..End::default() };
+    let archive = archive_with(&[stored("a", b"x")], &wide);
+    let start = archive.len() - 22 - 20 - 56;
+    let writer = start + 12..start + 16; // Versions: they change nothing.
+    for at in (start..archive.len()).filter(|at| !writer.contains(at)) {
+        let mut bad = archive.clone();
+        bad[at] ^= 1;
+        refuse_zip(&bad, |_| true);
+    }
+}
+
 /// Where nothing looks that follows the offsets of the directory.
 #[test]
 fn fault_40_no_bytes_hide_between_the_records() {

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use stream_extract::{Error, Extractor, Limits, Report, Result, Scratch};
+use stream_extract::{Error, Extractor, Limits, Report, Result, Scratch, VerifySink};
 
 use crate::made;
 use crate::raw_tar;
@@ -95,11 +95,13 @@ fn a_damaged_compressed_tar_is_refused() {
 
 #[test]
 fn a_window_larger_than_the_limit_is_refused() {
-    let tar = xz(&sample());
-    let limits = Limits::default().decoder_bytes(64 << 10);
-    let result =
-        record(|sink, scratch| Extractor::new().limits(limits).tar_xz(&tar[..], scratch, sink));
+    let (xz, zst) = (xz(&sample()), zstd(&sample()));
+    let extractor = || Extractor::new().limits(Limits::default().decoder_bytes(64 << 10));
+    let result = record(|sink, scratch| extractor().tar_xz(&xz[..], scratch, sink));
     assert!(result.unwrap_err().is_limit());
+    let result = record(|sink, scratch| extractor().tar_zst(&zst[..], scratch, sink));
+    let error = result.unwrap_err();
+    assert!(error.is_limit(), "{error}");
 }
 
 fn conda(bytes: &[u8]) -> Result<Tree> {
@@ -138,4 +140,15 @@ fn files_of_both_parts_of_a_conda_package_may_not_collide() {
     let entries = [metadata, stored("pkg-x.tar.zst", &part), stored("info-x.tar.zst", &part)];
     let error = conda(&archive(&entries)).unwrap_err();
     assert!(Error::is_conflict(&error), "{error}");
+}
+
+#[test]
+fn the_checksum_and_the_size_behind_a_gzip_member_are_checked() {
+    let good = made::tar_gz(&[("a", b"text", false)]);
+    for at in good.len() - 8..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        let read = Extractor::new().tar_gz(&bad[..], &mut Scratch::new(), VerifySink::new());
+        assert!(read.unwrap_err().is_corrupt(), "byte {at}");
+    }
 }

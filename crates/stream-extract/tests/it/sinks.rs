@@ -267,3 +267,86 @@ fn a_full_disk_leaves_nothing() {
     assert!(error.is_sink() && error.entry_name() == Some("b"), "{error}");
     assert_eq!(left, 0);
 }
+
+#[test]
+fn a_folder_that_appears_meanwhile_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("target");
+    let sink = DirectorySink::create(&target).unwrap();
+    fs::create_dir(&target).unwrap();
+    let zip = made::zip(&[("a", b"text", false)]);
+    let error = Extractor::new().zip_stream(&zip[..], &mut Scratch::new(), sink).unwrap_err();
+    assert!(error.is_sink(), "{error}");
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the private folder is gone");
+}
+
+/// A folder whose files others change, or that is told to make one twice.
+#[cfg(unix)]
+struct Meddled<'a> {
+    inner: DirectorySink<'static>,
+    parent: &'a Path,
+    twice: bool,
+}
+
+#[cfg(unix)]
+impl Sink for Meddled<'_> {
+    type File = <DirectorySink<'static> as Sink>::File;
+    type Committed = std::path::PathBuf;
+
+    fn directory(&mut self, entry: &Entry<'_>) -> Result<(), SinkError> {
+        self.inner.directory(entry)
+    }
+
+    fn begin(&mut self, entry: &Entry<'_>) -> Result<Self::File, SinkError> {
+        if self.twice {
+            drop(self.inner.begin(entry)?);
+        }
+        self.inner.begin(entry)
+    }
+
+    fn chunk(&mut self, file: &mut Self::File, bytes: &[u8]) -> Result<(), SinkError> {
+        self.inner.chunk(file, bytes)
+    }
+
+    fn end(&mut self, file: Self::File, done: &Done) -> Result<(), SinkError> {
+        self.inner.end(file, done)
+    }
+
+    fn late_exec(&mut self, entry: &Entry<'_>, executable: bool) -> Result<(), SinkError> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let stage = fs::read_dir(self.parent)?.next().ok_or("there is no private folder")??;
+        let file = stage.path().join("tree").join(entry.path());
+        fs::set_permissions(file, fs::Permissions::from_mode(0o640))?; // As a umask of 027 does.
+        self.inner.late_exec(entry, executable)
+    }
+
+    fn commit(self, summary: &Summary) -> Result<Self::Committed, SinkError> {
+        self.inner.commit(summary)
+    }
+}
+
+#[cfg(unix)]
+fn meddle(twice: bool) -> stream_extract::Result<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let inner = DirectorySink::create(folder.path().join("target")).unwrap();
+    let sink = Meddled { inner, parent: folder.path(), twice };
+    let zip = made::zip(&[("a", b"text", true)]);
+    let report = Extractor::new().zip_stream(&zip[..], &mut Scratch::new(), sink)?;
+    let mode = report.committed.join("a").metadata().unwrap().permissions().mode();
+    Ok(mode & 0o7777)
+}
+
+#[cfg(unix)]
+#[test]
+fn only_who_may_read_may_execute() {
+    assert_eq!(meddle(false).unwrap(), 0o750);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_is_made_anew_or_not_at_all() {
+    let error = meddle(true).unwrap_err();
+    assert!(error.is_sink(), "{error}");
+}
