@@ -112,3 +112,14 @@ fn one_folder_may_have_several_entries_in_a_tar() {
     let tree = accept_tar(&archive(&[root, folder.clone(), file("d/a", b"x"), folder]));
     assert_eq!(tree.len(), 2);
 }
+
+#[test]
+fn only_zeros_may_stand_behind_a_tar() {
+    let good = archive(&[file("a", b"x")]);
+    accept_tar(&[&good[..], &[0; 700]].concat());
+    refuse_tar(&[&good[..], b"x"].concat(), Error::is_corrupt);
+    refuse_tar(&[&good[..], &[0; 700], b"x"].concat(), Error::is_corrupt);
+    let mut second_block = good;
+    *second_block.last_mut().unwrap() = 1;
+    refuse_tar(&second_block, Error::is_corrupt);
+}

@@ -123,8 +123,11 @@ fn a_conda_package_is_one_tree() {
     assert_eq!(tree.keys().collect::<Vec<_>>(), ["info/index.json", "lib/a"]);
 
     conda(&archive(&[metadata.clone(), pkg.clone()])).unwrap_err();
-    let twice = [metadata.clone(), pkg.clone(), pkg.clone(), info.clone()];
+    let second = stored("pkg-y.tar.zst", &package(&[raw_tar::file("lib/b", b"x")]));
+    let twice = [metadata.clone(), pkg.clone(), second, info.clone()];
     assert!(conda(&archive(&twice)).unwrap_err().is_conflict());
+    let long = stored("metadata.json", &made::noise((64 << 10) + 513));
+    assert!(conda(&archive(&[long, pkg.clone(), info.clone()])).unwrap_err().is_limit());
     let other = [metadata.clone(), pkg.clone(), info.clone(), stored("../x", b"")];
     assert!(conda(&archive(&other)).unwrap_err().is_corrupt());
     let twice_packed = [metadata.clone(), deflated("pkg-x.tar.zst", &pkg.data), info.clone()];
