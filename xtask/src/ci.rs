@@ -73,10 +73,8 @@ impl Outcome {
 /// The steps that have one of `words` as their name or, where no step does, in it; without words, all.
 fn choose<'s>(all: &'s [Step], words: &[&String]) -> Vec<&'s Step> {
     let is_name = |word: &str| all.iter().any(|step| step.name == word);
-    let has = |step: &Step, word: &str| match is_name(word) {
-        true => step.name == word,
-        false => step.name.contains(word),
-    };
+    let has =
+        |step: &Step, word: &str| step.name == word || !is_name(word) && step.name.contains(word);
     let is_chosen = |step: &Step| words.is_empty() || words.iter().any(|word| has(step, word));
     all.iter().filter(|step| is_chosen(step)).collect()
 }
