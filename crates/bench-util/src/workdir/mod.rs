@@ -84,9 +84,9 @@ impl Workdir {
         let root = tempfile::Builder::new()
             .prefix("bench-util-")
             .tempdir_in(&parent)
-            .map_err(|error| Error::io("make a folder in", &parent, error))?
-            .keep();
-        let guard = Guard::start(&root)?;
+            .map_err(|error| Error::io("make a folder in", &parent, error))?;
+        let guard = Guard::start(root.path())?;
+        let root = root.keep(); // The guard removes it from here on.
         let mount = match *place {
             Place::JournaledExt4 { size_bytes } => Some(LoopMount::make(&root, size_bytes)?),
             _ => None,
