@@ -162,7 +162,7 @@ pub(crate) fn current_owner() -> u32 {
     0
 }
 
-/// What a call says of a path through something else: ERROR_DIRECTORY.
+/// What a call says of a path through something else: `ERROR_DIRECTORY`.
 pub(crate) fn not_a_folder() -> io::Error {
     io::Error::from_raw_os_error(267)
 }
