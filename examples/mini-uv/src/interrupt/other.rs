@@ -3,6 +3,7 @@
 use std::io;
 
 /// Does `work`.
+#[expect(clippy::unnecessary_wraps, reason = "same signature as on Unix")]
 pub(super) fn listen<T>(
     _: impl Fn() + Send,
     work: impl FnOnce() -> T,
