@@ -112,7 +112,12 @@ impl<'c> Batch<'c> {
     /// Gives the entry of `key` a new token and keeps its content.
     ///
     /// Whether there is such an entry is decided at commit; where there is none, nothing happens
-    /// and [`Written::touches_missed`](crate::Written::touches_missed) counts it.
+    /// and [`Written::touches_missed`](crate::Written::touches_missed) counts it. So it is where damage
+    /// is on the way to the entry. The content is not read, unless it comes from a base: a damaged one
+    /// stays damaged until it is stored again.
+    ///
+    /// The token goes to whatever content is there at commit. If another process may have stored a newer
+    /// document meanwhile, [`put`](Self::put) what the token is for.
     ///
     /// # Errors
     ///

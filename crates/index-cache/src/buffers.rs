@@ -5,6 +5,7 @@
 //! a read takes the smallest one that will do: a few hundred bytes read into the long buffer would
 //! leave the next value without it.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Buffers kept for the next read.
@@ -22,9 +23,13 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// A buffer of `len` bytes whose content is unspecified.
-    pub(crate) fn take(self: &Arc<Self>, len: usize) -> Buffer {
-        let bytes = self.fitting(len).unwrap_or_else(|| vec![0; fresh_len(len)]);
-        Buffer(Box::new(Loan { bytes, len, home: Arc::clone(self) }))
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfMemory`](io::ErrorKind::OutOfMemory).
+    pub(crate) fn take(self: &Arc<Self>, len: usize) -> io::Result<Buffer> {
+        let bytes = self.fitting(len).map_or_else(|| zeroed(fresh_len(len)), Ok)?;
+        Ok(Buffer(Box::new(Loan { bytes, len, home: Arc::clone(self) })))
     }
 
     /// The smallest idle buffer of at least `len` bytes.
@@ -50,6 +55,18 @@ impl Pool {
         // A panic while the list is locked leaves it whole: it only pushes and pops.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Fresh memory. A length from a file may be more than there is, on 32-bit targets above all: an error
+/// then, and not the end of the process.
+pub(crate) fn zeroed(len: usize) -> io::Result<Vec<u8>> {
+    if len <= KEPT_LEN_MAX {
+        return Ok(vec![0; len]);
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(len)?;
+    bytes.resize(len, 0);
+    Ok(bytes)
 }
 
 /// Twice what is asked for, so that growing to a long value takes few steps. Fresh memory that is
@@ -102,9 +119,9 @@ mod tests {
     #[test]
     fn the_smallest_buffer_that_will_do_is_used_again() {
         let pool = Arc::new(Pool::default());
-        drop((pool.take(100), pool.take(100_000)));
+        drop((pool.take(100).unwrap(), pool.take(100_000).unwrap()));
         assert_eq!(lens(&pool), [LEN_MIN, 200_000]);
-        let (small, long) = (pool.take(7), pool.take(200_000));
+        let (small, long) = (pool.take(7).unwrap(), pool.take(200_000).unwrap());
         assert_eq!((small.bytes().len(), long.bytes().len()), (7, 200_000));
         assert_eq!(lens(&pool), [0; 0], "both were used again");
         drop((small, long));
@@ -114,12 +131,21 @@ mod tests {
     #[test]
     fn few_buffers_are_kept_the_longest_ones_and_none_without_bound() {
         let pool = Arc::new(Pool::default());
-        let many: Vec<_> = (1..30).map(|n| pool.take(n * LEN_MIN)).collect();
+        let many: Vec<_> = (1..30).map(|n| pool.take(n * LEN_MIN).unwrap()).collect();
         drop(many);
         assert_eq!(lens(&pool).len(), KEPT_MAX);
         assert!(lens(&pool).contains(&(29 * LEN_MIN * 2)));
-        drop(pool.take(KEPT_LEN_MAX + 1));
+        drop(pool.take(KEPT_LEN_MAX + 1).unwrap());
         assert!(lens(&pool).iter().all(|len| *len <= KEPT_LEN_MAX));
         assert_eq!(fresh_len(KEPT_LEN_MAX - 1), KEPT_LEN_MAX, "not doubled beyond what is kept");
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error() {
+        let pool = Arc::new(Pool::default());
+        for len in [usize::MAX, usize::MAX / 2 + 1, usize::MAX / 2] {
+            assert_eq!(pool.take(len).unwrap_err().kind(), io::ErrorKind::OutOfMemory);
+            assert_eq!(zeroed(len).unwrap_err().kind(), io::ErrorKind::OutOfMemory);
+        }
     }
 }

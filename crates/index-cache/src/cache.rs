@@ -115,7 +115,9 @@ impl IndexCache {
 
     /// Takes up what other processes have committed since; gives true when there was something.
     ///
-    /// Snapshots and entries that are held stay as they are.
+    /// A file that was removed, or replaced by an older copy of itself, is taken up like any other.
+    /// Snapshots and entries that are held stay as they are. Bases are looked at once, by
+    /// [`open`](Self::open).
     ///
     /// # Errors
     ///
@@ -184,7 +186,8 @@ impl IndexCache {
     }
 
     /// Rewrites the file without what is no longer reachable: replaced, removed and damaged
-    /// entries. Needs room for the result beside the old file.
+    /// entries. Needs room for the result beside the old file. A damaged entry no longer covers what a
+    /// base has under its key.
     ///
     /// Readers in all processes go on undisturbed with the file they have open. Commits wait.
     /// [`Written::wants_compaction`](crate::Written::wants_compaction) says when it is worth it.
@@ -274,11 +277,13 @@ fn updated(current: &Layers, opened: Opened) -> Option<Layers> {
 }
 
 /// A half-written header makes the slot before look current for a moment; a snapshot never goes
-/// back because of that.
+/// back because of that. A file that is whole and older was put back by somebody: that is news.
 fn is_old_news(current: &Layers, status: Status, found: Option<&Layer>) -> bool {
     match (current.top(), found) {
         (Some(current), Some(found)) => {
-            current.header.file_id == found.header.file_id && found.header.seq <= current.header.seq
+            let is_same_file = current.header.file_id == found.header.file_id;
+            let is_before = is_same_file && found.header.seq < current.header.seq;
+            current.header == found.header || (found.is_torn && is_before)
         }
         (None, None) => current.status.first() == Some(&status),
         _ => false,

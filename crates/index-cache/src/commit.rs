@@ -12,7 +12,7 @@ use crate::edit::Edit;
 use crate::error::{Error, Result};
 use crate::fresh;
 use crate::header::Header;
-use crate::layer::{self, Layer, Opened, Status};
+use crate::layer::{self, Found, Layer, Opened, Status};
 use crate::layout::{LOG_START, PAGE};
 use crate::medium::{self, Disk, Lock, Residence, Wait};
 use crate::options::{LockWait, Options, ReadMode};
@@ -58,7 +58,7 @@ pub struct Written {
     pub live_bytes: u64,
     /// Entries of the writable file.
     pub entries: u64,
-    /// Touches of keys that had no entry.
+    /// Touches of keys that had no entry, or met damage on the way to one.
     pub touches_missed: u64,
 }
 
@@ -184,6 +184,7 @@ impl Writer<'_> {
         let schema = &self.options.schema;
         let opened = Layer::from_medium(medium, self.path, schema, ReadMode::Pread, self.pool)?;
         Ok(match opened {
+            Opened::Ready(layer) if layer.header.is_last() => Ok(Target::Fresh),
             Opened::Ready(layer) => Ok(Target::Existing(layer)),
             Opened::Not(Status::Foreign) => Err(WriteSkipped::Foreign),
             Opened::Not(Status::NewerFormat) => Err(WriteSkipped::NewerFormat),
@@ -207,7 +208,7 @@ impl Writer<'_> {
         pad_to_page(&mut changes.log, base);
         let mut header = edit.finish(&mut changes.log, base)?;
         header.synced = durability == Durability::Durable;
-        check_end(&header)?;
+        check_end(header.end)?;
         self.publish(old, &changes.log, &header)?;
         Ok(written(&header, wide(changes.log.len()), touches_missed))
     }
@@ -237,7 +238,7 @@ impl Writer<'_> {
         pad_to_page(&mut changes.log, LOG_START);
         let mut header = edit.finish(&mut changes.log, LOG_START)?;
         header.synced = durability == Durability::Durable;
-        check_end(&header)?;
+        check_end(header.end)?;
         let mut file = match fresh::Fresh::create(self.disk, self.path) {
             Ok(file) => file,
             Err(error) => return refusal("create", self.path, error).map(Err),
@@ -262,6 +263,7 @@ impl Writer<'_> {
                 Op::Remove => self.remove(edit, log, key)?,
             };
             if let Some(encoded) = encoded {
+                check_end(base.saturating_add(wide(log.len())))?;
                 let (hash, place) = (edit.hash(key), encoded.place(base));
                 edit.set(key, Slot { hash, check: encoded.check, place })?;
             }
@@ -270,6 +272,9 @@ impl Writer<'_> {
     }
 
     /// A record with the new token; its content stays where it is, or is copied up from a base.
+    ///
+    /// Damage is a miss: what lies below it may be older than what the token is for, and the rest of
+    /// the batch has nothing to do with it.
     fn touch(
         &self,
         edit: &mut Edit<'_>,
@@ -277,21 +282,35 @@ impl Writer<'_> {
         key: &str,
         token: &[u8],
     ) -> Result<Option<Encoded>> {
-        if let Some((layer, record)) = edit.find(key)? {
-            let head = layer.head(&record);
-            let (kind, content) = (head.kind(), head.content());
-            if kind == Kind::Removed {
-                return Ok(None);
+        match (edit.find(key)?, edit.old) {
+            (Found::Record(record), Some(old)) => {
+                let head = old.head(&record);
+                let (kind, content) = (head.kind(), head.content());
+                if kind == Kind::Removed {
+                    return Ok(None);
+                }
+                let at = if content.len() == 0 { 0 } else { head.content_at(record.offset()) };
+                let content = Content { at, ..content };
+                Ok(Some(record::append_touch(log, kind, key, token, content)))
             }
-            let at = if content.len() == 0 { 0 } else { head.content_at(record.offset()) };
-            let content = Content { at, ..content };
-            return Ok(Some(record::append_touch(log, kind, key, token, content)));
+            (Found::Nothing, _) => self.copy_up(log, key, token),
+            _ => Ok(None),
         }
+    }
+
+    /// A record with the new token and the content of the first base that has the key.
+    fn copy_up(&self, log: &mut Vec<u8>, key: &str, token: &[u8]) -> Result<Option<Encoded>> {
         let Some(below) = snapshot::find(self.bases, key)? else { return Ok(None) };
         let (layer, record) = below.origin();
-        let (head, bytes) = (layer.head(record), content::read(layer, record)?);
-        let described = head.content();
-        Ok(Some(record::append_copy(log, head.kind(), key, token, described, layer.view(&bytes))))
+        let bytes = match content::read(layer, record) {
+            Err(error) if error.is_corrupt() => {
+                layer.count_damage();
+                return Ok(None);
+            }
+            outcome => outcome?,
+        };
+        let (head, bytes) = (layer.head(record), layer.view(&bytes));
+        Ok(Some(record::append_copy(log, head.kind(), key, token, head.content(), bytes)))
     }
 
     /// Removes the key, or covers what a base has under it.
@@ -303,9 +322,10 @@ impl Writer<'_> {
     }
 }
 
-fn check_end(header: &Header) -> Result<()> {
-    if header.end > OFFSET_END {
-        return Err(Error::too_large("file", header.end, OFFSET_END));
+/// Refuses what would end behind the last byte that a slot can address.
+fn check_end(end: u64) -> Result<()> {
+    if end > OFFSET_END {
+        return Err(Error::too_large("file", end, OFFSET_END));
     }
     Ok(())
 }

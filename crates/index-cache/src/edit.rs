@@ -8,7 +8,7 @@ use crate::batch::Durability;
 use crate::error::{Error, Result};
 use crate::hash::hash;
 use crate::header::{Header, Pointer, branches_for};
-use crate::layer::{Layer, Reach, Record};
+use crate::layer::{Found, Layer, Reach, Record};
 use crate::layout::{FANOUT, LEAVES_MAX, PAGE};
 use crate::pages::{self, LEAF_FULL, LEAF_MAX};
 use crate::put::wide;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(crate) struct Edit<'a> {
     /// The snapshot it started from; none for a new file.
-    old: Option<&'a Layer>,
+    pub(crate) old: Option<&'a Layer>,
     header: Header,
     /// Leaves that are in memory; all of them once the index has grown.
     tables: BTreeMap<u32, Vec<Slot>>,
@@ -43,13 +43,20 @@ impl<'a> Edit<'a> {
         hash(&self.header.hash_key, key)
     }
 
-    /// The snapshot's record of `key`, as far as it can be read.
-    pub(crate) fn find(&mut self, key: &str) -> Result<Option<(&'a Layer, Record)>> {
+    /// The snapshot's record of `key`. Where a lookup would go round damage this does not: what is
+    /// found there may be older than what the caller has seen.
+    pub(crate) fn find(&mut self, key: &str) -> Result<Found> {
         let hash = self.hash(key);
-        match (self.old, self.position(hash, key)?) {
-            (Some(old), Some((_, Some(record)))) => Ok(Some((old, record))),
-            _ => Ok(None),
+        let Some(old) = self.old else { return Ok(Found::Nothing) };
+        let leaf = pages::leaf_of(hash, old.header.leaves);
+        if old.is_leaf_lost(leaf, Durability::Durable)? {
+            return Ok(Found::Damaged);
         }
+        Ok(match self.position(hash, key)? {
+            Some((_, Some(record))) => Found::Record(record),
+            Some((_, None)) => Found::Damaged,
+            None => Found::Nothing,
+        })
     }
 
     /// Points `key` at a new record.

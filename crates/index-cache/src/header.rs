@@ -84,6 +84,11 @@ impl Header {
         }
     }
 
+    /// No commit can follow: no reader would believe its number.
+    pub(crate) fn is_last(&self) -> bool {
+        self.seq + 1 >= SEQ_END
+    }
+
     pub(crate) fn encode(&self) -> [u8; PAGE_LEN] {
         let mut page = [0; PAGE_LEN];
         at::MAGIC.put(&mut page, &MAGIC);
@@ -214,6 +219,11 @@ impl Slots {
             (0..2).filter_map(|slot| Some((slot, self.header(slot)?))).collect();
         valid.sort_by_key(|(_, header)| std::cmp::Reverse(header.seq));
         valid
+    }
+
+    /// A slot is damaged, or half written at this moment.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.slots.contains(&Slot::Damaged)
     }
 
     /// Some durable commit has made the file's name durable.

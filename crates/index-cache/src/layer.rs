@@ -1,10 +1,11 @@
 //! One open file at one snapshot: finds records and reads ranges, and believes nothing unchecked.
 //!
 //! Every range is compared with the snapshot's `end` before memory is taken for it, so no length
-//! in a hostile file leads to an allocation larger than the file.
+//! in a hostile file leads to an allocation larger than the file; and since a sparse file is as long
+//! as its maker likes, memory that is not there is an error.
 
 use crate::batch::Durability;
-use crate::buffers::{Buffer, Pool};
+use crate::buffers::{self, Buffer, Pool};
 use crate::error::{Error, Result};
 use crate::hash::hash;
 use crate::header::{Header, Pointer, Slots, Verdict};
@@ -32,6 +33,8 @@ const HEADER_TRIES: usize = 4;
 pub(crate) struct Layer {
     pub(crate) path: PathBuf,
     pub(crate) header: Header,
+    /// The other header slot could not be read, and may have held a later snapshot.
+    pub(crate) is_torn: bool,
     pub(crate) mode: ReadMode,
     medium: Box<dyn Medium>,
     map: Option<Map>,
@@ -170,7 +173,9 @@ impl Layer {
         let tree = Tree::new(&header);
         let (path, pool) = (path.to_path_buf(), Arc::clone(pool));
         let damaged = AtomicU64::new(0);
-        let layer = Self { path, header, mode, medium, map, tree, fallback, pool, damaged };
+        let is_torn = slots.is_torn();
+        let layer =
+            Self { path, header, is_torn, mode, medium, map, tree, fallback, pool, damaged };
         Ok(Opened::Ready(Box::new(layer)))
     }
 
@@ -306,7 +311,7 @@ impl Layer {
         if self.is_mapped(len) {
             return Ok(Bytes { from: offset, len, copy: None });
         }
-        let mut buffer = self.pool.take(len);
+        let mut buffer = self.pool.take(len).map_err(|error| self.unread(error))?;
         self.fill(buffer.bytes_mut(), offset)?;
         Ok(Bytes { from: offset, len, copy: Some(buffer) })
     }
@@ -317,7 +322,7 @@ impl Layer {
         if self.is_mapped(len) {
             return Ok(Cow::Borrowed(self.mapped(offset, len)));
         }
-        let mut bytes = vec![0; len];
+        let mut bytes = buffers::zeroed(len).map_err(|error| self.unread(error))?;
         self.fill(&mut bytes, offset)?;
         Ok(Cow::Owned(bytes))
     }
@@ -339,9 +344,12 @@ impl Layer {
     fn fill(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
         // The snapshot was inside the file when it was opened, so an early end means that somebody
         // has cut it since: an error, not a miss.
-        self.medium
-            .read_exact_at(bytes, offset)
-            .map_err(|error| Error::io("read", &self.path, error))
+        self.medium.read_exact_at(bytes, offset).map_err(|error| self.unread(error))
+    }
+
+    #[cold]
+    fn unread(&self, error: io::Error) -> Error {
+        Error::io("read", &self.path, error)
     }
 
     #[inline]

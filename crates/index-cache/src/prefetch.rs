@@ -20,7 +20,9 @@ const GAP_MAX: u64 = 32 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Extent {
-    /// Token and directory, and the last slice if it ends the entry and is at most 16 KiB long.
+    /// Token and directory, and what a lookup reads along with them: the last slice, if from its start to
+    /// the entry's end there are at most 16 KiB, and if the token was stored with the content. Behind a
+    /// touch, token and directory only.
     Front,
     /// Everything.
     Whole,

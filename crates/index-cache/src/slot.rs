@@ -2,9 +2,9 @@
 //!
 //! Index files of this kind usually keep `(tag, offset)` in eight bytes. Twice that buys four
 //! things: a miss is decided without touching a record (32 bits of hash), growth needs no record
-//! either, the record's front is proved by a checksum that lies *outside* it (so a stale record
-//! left by an aborted commit at the same place is never believed), and a cold reader can ask for
-//! exactly the bytes it needs, because the slot knows the length of the front and of the whole.
+//! either, the record's head, key and token are proved by a checksum that lies *outside* it (so a
+//! stale record left by an aborted commit at the same place is never believed), and a cold reader can
+//! ask for exactly the bytes it needs, because the slot knows the length of the front and of the whole.
 //!
 //! ```text
 //! place   63      56  55        54      40 39              0

@@ -128,7 +128,9 @@ impl Snapshot {
         prefetch::prefetch(&self.inner.ready, keys, extent)
     }
 
-    /// Sorts `keys` by where their entries lie in the files; keys without an entry come last.
+    /// Sorts `keys` by where their entries lie in the files; keys that no file knows come last. Judged by
+    /// the index alone: a key that was removed over a base counts as known, and so does one that shares
+    /// the 32 bits of another's hash.
     ///
     /// Behind [`prefetch`](Self::prefetch), lookups in this order find what the disk brings first and
     /// do not wait for what it brings last.

@@ -14,18 +14,18 @@ use crate::record::{self, Content, Encoded, Kind};
 use crate::slot::{Place, Slot};
 
 /// A file in the making, from its first byte.
-struct Forged {
-    header: Header,
-    bytes: Vec<u8>,
+pub(super) struct Forged {
+    pub(super) header: Header,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Forged {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let header = Header::empty([1; 16], [2; 16], [0; 32]);
         Self { header, bytes: vec![0; usize::try_from(LOG_START).unwrap()] }
     }
 
-    fn slot(&self, key: &str, encoded: &Encoded) -> Slot {
+    pub(super) fn slot(&self, key: &str, encoded: &Encoded) -> Slot {
         let hash = crate::hash::hash(&self.header.hash_key, key);
         Slot { hash, check: encoded.check, place: encoded.place(0) }
     }
@@ -36,7 +36,7 @@ impl Forged {
     }
 
     /// A record whose content is said to be at `content.at`.
-    fn refer(&mut self, key: &str, content: Content) -> Slot {
+    pub(super) fn refer(&mut self, key: &str, content: Content) -> Slot {
         let encoded = record::append_touch(&mut self.bytes, Kind::Content, key, b"", content);
         self.slot(key, &encoded)
     }
@@ -49,7 +49,7 @@ impl Forged {
     }
 
     /// One leaf with `slots`.
-    fn finish(mut self, slots: &[Slot]) -> FakeDisk {
+    pub(super) fn finish(mut self, slots: &[Slot]) -> FakeDisk {
         let leaf = self.page(&pages::encode_leaf(slots));
         let branch = self.page(&pages::encode_branch(&[leaf]));
         self.header.branches = vec![branch];
@@ -225,6 +225,48 @@ fn counters_at_their_limit_stay_there() {
     let disk = file.finish(&[slot]);
     assert!(!open(&disk).unwrap().stats().layers[0].wants_compaction());
     assert_eq!(compacted(&disk).entries, 2);
+}
+
+/// Space for one more commit, and none for its number: whoever made this wants the file to be one that
+/// takes every commit and shows none.
+#[test]
+fn a_file_at_the_last_number_is_replaced_by_a_commit() {
+    for below in [1, 2] {
+        let mut file = Forged::new();
+        file.header.seq = (1 << 62) - below;
+        let slot = file.put("serde", b"body");
+        let disk = file.finish(&[slot]);
+        let cache = open(&disk).unwrap();
+        for generation in 1..4 {
+            let new = Value::new("new", generation, 100);
+            commit(&cache, &Model::from([("new".into(), new.clone())]), Durability::Fast).unwrap();
+            assert_eq!(read(&cache, "new").unwrap(), Some(new.clone()), "{below}");
+            assert_eq!(read(&open(&disk).unwrap(), "new").unwrap(), Some(new), "{below}");
+        }
+        assert_eq!(compacted(&disk).entries, 1);
+    }
+}
+
+/// A sparse file costs its maker nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_ends_where_the_format_ends_takes_no_entry_and_says_so() {
+    let mut file = Forged::new();
+    file.header.end = crate::slot::OFFSET_END;
+    let page = file.header.encode();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.ixc");
+    std::fs::write(&path, [page, page].concat()).unwrap();
+    let long = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    long.set_len(crate::slot::OFFSET_END).unwrap();
+    let cache = crate::cache::IndexCache::open(&path, crate::options::Options::new()).unwrap();
+    assert_eq!(cache.status(), Status::Ready);
+    let new = Model::from([("new".to_owned(), Value::new("new", 1, 100))]);
+    assert!(commit(&cache, &new, Durability::Fast).unwrap_err().is_too_large());
+    let Compacted::Done(reclaimed) = cache.compact().unwrap() else { panic!() };
+    assert_eq!(reclaimed.entries, 0);
+    commit(&cache, &new, Durability::Fast).unwrap();
+    assert_eq!(read(&cache, "new").unwrap().as_ref(), new.get("new"));
 }
 
 /// An older program beside one that upgraded the file in place.

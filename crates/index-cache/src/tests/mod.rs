@@ -5,6 +5,7 @@ mod damage;
 mod disk;
 mod faults;
 mod format;
+mod hints;
 mod hostile;
 mod locking;
 mod model;

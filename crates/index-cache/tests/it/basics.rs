@@ -34,6 +34,36 @@ fn what_was_stored_is_found_by_this_and_by_another_handle() {
     assert_eq!(body(&cache, "sered"), None);
 }
 
+/// What a backup or a build server's cache does: the same file as it was, or as it became elsewhere.
+#[test]
+fn a_handle_takes_up_a_file_that_was_put_back_and_shows_what_it_then_stores() {
+    let (folder, elsewhere) = (folder(), folder());
+    let cache = open(&folder);
+    put(&cache, "serde", b"one");
+    fs::copy(cache.path(), elsewhere.path().join("index-v1.ixc")).unwrap();
+    put(&cache, "serde", b"two");
+    put(&open(&elsewhere), "serde", b"two, elsewhere");
+    let before = cache.snapshot();
+    for file in [&elsewhere, &folder] {
+        fs::copy(open(file).path(), folder.path().join("copy")).unwrap();
+        put(&open(&folder), "serde", b"three");
+        assert!(cache.refresh().unwrap());
+        assert_eq!(body(&cache, "serde").unwrap(), b"three");
+        fs::rename(folder.path().join("copy"), cache.path()).unwrap();
+        assert_eq!(body(&cache, "serde").unwrap(), b"three", "until it is asked to look");
+        assert!(cache.refresh().unwrap() && !cache.refresh().unwrap());
+        assert_eq!(body(&cache, "serde").unwrap(), b"two, elsewhere");
+        let new = file.path().as_os_str().as_encoded_bytes();
+        put(&cache, "syn", new);
+        assert_eq!(body(&cache, "syn").unwrap(), new, "what is stored is shown");
+    }
+    fs::remove_file(cache.path()).unwrap();
+    assert!(cache.refresh().unwrap() && cache.status() == Status::Absent);
+    put(&cache, "serde", b"four");
+    assert_eq!(body(&cache, "serde").unwrap(), b"four");
+    assert_eq!(before.get("serde").unwrap().unwrap().body().unwrap(), b"two");
+}
+
 #[test]
 fn a_later_put_replaces_and_a_remove_removes() {
     let folder = folder();

@@ -1,7 +1,7 @@
 //! A writable file over read-only ones.
 
 use crate::basics::{body, folder, put};
-use index_cache::{Durability, IndexCache, Options, Put, Status};
+use index_cache::{Committed, Durability, IndexCache, Options, Put, Status};
 use std::collections::BTreeSet;
 use tempfile::TempDir;
 
@@ -74,6 +74,49 @@ fn a_touch_copies_the_entry_up_with_its_slices() {
     let entry = open(&folder).get("a").unwrap().unwrap();
     assert_eq!((entry.token(), entry.body().unwrap()), (&b"2"[..], &b"body"[..]));
     assert_eq!(entry.slice("s").unwrap().unwrap(), &b"slice"[..]);
+}
+
+#[test]
+fn a_touch_of_an_entry_that_is_damaged_in_a_base_is_missed_and_keeps_no_batch_from_its_commit() {
+    let folder = bases();
+    let lower = folder.path().join("lower");
+    let mut bytes = std::fs::read(&lower).unwrap();
+    let at = bytes.windows(5).position(|window| window == b"lower").unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&lower, bytes).unwrap();
+    let cache = open(&folder);
+    let mut batch = cache.batch();
+    batch.touch("a", b"2").unwrap();
+    batch.put("new", &Put::new().body(b"top")).unwrap();
+    let Committed::Written(written) = batch.commit(Durability::Fast).unwrap() else { panic!() };
+    assert_eq!((written.touches_missed, written.entries), (1, 1));
+    assert_eq!(body(&cache, "new").unwrap(), b"top");
+    put(&cache, "a", b"healed");
+    assert_eq!(body(&cache, "a").unwrap(), b"healed");
+}
+
+/// The caller saw the newer document above; its new token must not get the older one from below.
+#[test]
+fn a_touch_does_not_look_through_a_damaged_layer() {
+    let folder = bases();
+    let top = folder.path().join("top");
+    put(&open(&folder), "a", b"top");
+    let whole = std::fs::read(&top).unwrap();
+    let mut lost = 0;
+    for at in (8192..whole.len()).filter(|at| whole[*at] != 0) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        std::fs::write(&top, bytes).unwrap();
+        let cache = open(&folder);
+        lost += usize::from(cache.get("a").unwrap().is_none());
+        let mut batch = cache.batch();
+        batch.touch("a", b"2").unwrap();
+        let _ = batch.commit(Durability::Fast).unwrap();
+        if let Some(entry) = open(&folder).get("a").unwrap().filter(|entry| entry.token() == b"2") {
+            assert_ne!(entry.body().ok(), Some(&b"lower"[..]), "byte {at}");
+        }
+    }
+    assert!(lost > 20, "{lost}");
 }
 
 #[test]
