@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::svg::{self, escaped};
 use super::units::{ratio, show, suffix};
-use super::{Report, Table, markdown};
+use super::{LEGEND, Report, Table, markdown};
 use crate::comparison::{Comparison, Row};
 use crate::goal::Verdict;
 
@@ -26,7 +26,8 @@ nav{columns:16rem;font-size:.9rem}nav a{display:block;break-inside:avoid}a{color
 @media(max-width:44rem){table,tbody,tr,td{display:block}thead{display:none}tr{padding:.6em 0;border-bottom:1px solid var(--line)}\
 td{border:0;padding:.1em 0;display:grid;grid-template-columns:7.5rem 1fr}td::before{content:attr(data-head);color:var(--faint)}td:has(span:empty){display:none}}";
 
-const HEAD: [&str; 7] = ["case", "reference", "ours", "ratio", "95 % interval", "goal", "verdict"];
+const HEAD: [&str; 7] =
+    ["case", "reference", "this case", "ratio", "95 % interval", "goal", "verdict"];
 
 /// Writing to a `String` cannot fail, so the results of `write!` are not looked at.
 pub(super) fn write(report: &Report) -> String {
@@ -73,8 +74,8 @@ fn summary(report: &Report) -> String {
     let parts = [Verdict::Met, Verdict::Missed, Verdict::Inconclusive].map(part).concat();
     format!(
         "<p class=\"sum\">Goals: {parts}<span>{} not measured</span></p>\n\
-         <p class=\"faint\">A ratio below 1 is faster or smaller than the reference. The bar is the \
-         95 % interval, the mark its median, the upright stroke the goal.</p>\n",
+         <p class=\"faint\">{LEGEND} The bar is the 95 % interval, the mark its median, the \
+         upright stroke the goal.</p>\n",
         report.missing.len(),
     )
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::units::{ratio, show, suffix};
-use super::{Report, Table};
+use super::{LEGEND, Report, Table};
 use crate::comparison::{Comparison, Row};
 
-const HEAD: &str = "| case | reference | ours | ratio | 95 % interval | goal | verdict |\n\
+const HEAD: &str = "| case | reference | this case | ratio | 95 % interval | goal | verdict |\n\
                     | --- | ---: | ---: | ---: | :---: | --- | --- |\n";
 
 /// Writing to a `String` cannot fail, so the results of `writeln!` are not looked at.
@@ -17,7 +17,7 @@ pub(super) fn write(report: &Report) -> String {
     if let Some(commit) = &report.stamp.commit {
         let _ = writeln!(text, "* Commit: {commit}");
     }
-    let _ = writeln!(text, "\nA ratio below 1 is faster or smaller than the reference.");
+    let _ = writeln!(text, "\n{LEGEND}");
     for comparison in &report.comparisons {
         text.push_str(&one(comparison));
     }

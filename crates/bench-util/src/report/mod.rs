@@ -21,6 +21,11 @@ mod markdown;
 mod svg;
 mod units;
 
+/// How to read a line of the tables.
+const LEGEND: &str = "A ratio below 1 is faster or smaller than the reference. \
+    What is shown of a case is its median; a ratio is the median of the ratios within each round, \
+    so it need not be the quotient of the two.";
+
 /// What one benchmark program found.
 ///
 /// # Examples
