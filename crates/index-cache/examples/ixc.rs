@@ -7,7 +7,8 @@
 #![expect(clippy::print_stderr, reason = "a program for the terminal")]
 
 use index_cache::{
-    Compacted, Durability, IndexCache, LayerStats, Options, Progress, Status, cargo_layout,
+    Compacted, Durability, IndexCache, LayerStats, Options, Progress, SliceInfo, Status,
+    cargo_layout,
 };
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
@@ -92,7 +93,7 @@ fn described(status: Status) -> &'static str {
         Status::Absent => "does not exist",
         Status::Foreign => "is not an index cache; it is never written",
         Status::NewerFormat => "was written by a later version; it is never written by this one",
-        Status::Damaged => "is damaged in both headers; the next commit replaces it",
+        Status::Damaged => "is cut short or damaged in both headers; the next commit replaces it",
         _ => "is of another kind",
     }
 }
@@ -148,15 +149,30 @@ fn get(cache: &IndexCache, key: &str, out: &mut dyn Write) -> Outcome {
         return Ok(false);
     };
     writeln!(out, "token {}", entry.token().escape_ascii())?;
-    for slice in entry.slices()? {
-        writeln!(
-            out,
-            "slice {:<20} flags {:#06x} {:>9} bytes",
-            slice.name, slice.flags, slice.len
-        )?;
+    let slices = intact(entry.slices(), out)?;
+    let mut is_sound = slices.is_some();
+    for slice in slices.into_iter().flatten() {
+        let SliceInfo { name, flags, len, .. } = slice;
+        writeln!(out, "slice {name:<20} flags {flags:#06x} {len:>9} bytes")?;
+        is_sound &= intact(entry.slice(name), out)?.is_some();
     }
-    writeln!(out, "body  {} bytes, sound", entry.body()?.len())?;
-    Ok(true)
+    let body = intact(entry.body(), out)?;
+    if let Some(body) = body {
+        writeln!(out, "body  {} bytes, sound", body.len())?;
+    }
+    Ok(is_sound && body.is_some())
+}
+
+/// What was read; none where it is damaged, which is printed.
+fn intact<T>(read: index_cache::Result<T>, out: &mut dyn Write) -> Outcome<Option<T>> {
+    match read {
+        Ok(part) => Ok(Some(part)),
+        Err(error) if error.is_corrupt() => {
+            writeln!(out, "{error}")?;
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn verify(cache: &IndexCache, out: &mut dyn Write) -> Outcome {
@@ -166,7 +182,10 @@ fn verify(cache: &IndexCache, out: &mut dyn Write) -> Outcome {
         writeln!(out, "{fault}")?;
     }
     if !verified.is_sound() {
-        writeln!(out, "damaged entries read as missing; `compact` drops them")?;
+        writeln!(
+            out,
+            "damaged entries read as missing; `compact` writes the file without the damage"
+        )?;
     }
     Ok(verified.is_sound())
 }

@@ -67,7 +67,8 @@ pub enum Status {
     NewerFormat,
     /// Written under another schema tag: counts as empty, the next commit replaces it.
     OtherSchema,
-    /// Both header slots are damaged: counts as empty, the next commit replaces it.
+    /// Both header slots are damaged, or tell of more than the file has: counts as empty, the next
+    /// commit replaces it.
     Damaged,
 }
 

@@ -15,7 +15,8 @@ pub(crate) const CONTENT_LEN_MAX: u64 = 4_294_901_760;
 ///
 /// A *slice* is a named part of an entry that can be read and verified without the rest: a registry
 /// document's one version, say. It is either a range of the body (no byte is stored twice) or bytes
-/// of its own, for callers that never need the whole.
+/// of its own, for callers that never need the whole. That a registry has no such name is kept by
+/// [`Batch::put_negative`](crate::Batch::put_negative).
 ///
 /// # Examples
 ///

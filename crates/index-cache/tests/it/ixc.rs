@@ -80,8 +80,38 @@ fn damage_is_named_by_verify_and_dropped_by_compact() {
     let (is_sound, printed) = ixc(&["verify", &file]);
     assert!(!is_sound && printed.contains("corrupt body at byte "), "{printed}");
     assert!(printed.contains("entry `serde`") && printed.starts_with("1 entries, "), "{printed}");
+    let (is_sound, printed) = ixc(&["get", &file, "serde"]);
+    assert!(!is_sound && printed.contains("corrupt body at byte "), "{printed}");
     assert!(ixc(&["compact", &file]).1.contains("1 damaged entries dropped"));
     assert!(ixc(&["verify", &file]).0);
+}
+
+#[cfg(unix)] // As above, for `file`.
+#[test]
+fn a_damaged_slice_is_named_when_its_entry_is_looked_at() {
+    let folder = folder();
+    let path = folder.path().join("index-v1.ixc");
+    let put = Put::new().slice("1.0.0", 0, b"the first").slice("1.0.1", 0, b"the second");
+    let cache = open(&folder);
+    let mut batch = cache.batch();
+    batch.put("serde", &put).unwrap();
+    assert!(batch.commit(Durability::Fast).unwrap().skipped().is_none());
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.windows(9).position(|window| window == b"the first").unwrap();
+    bytes[at] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let (is_sound, printed) = ixc(&["get", name(&path), "serde"]);
+    assert!(!is_sound && printed.contains("corrupt slice at byte "), "{printed}");
+    assert!(printed.contains("slice 1.0.1") && printed.ends_with("body  0 bytes, sound\n"));
+}
+
+#[test]
+fn a_file_that_was_cut_short_is_not_called_sound() {
+    let folder = folder();
+    let path = folder.path().join("index-v1.ixc");
+    put(&open(&folder), "serde", b"body");
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(9_000).unwrap();
+    assert!(refusal(&["verify", name(&path)]).contains("is cut short or damaged"));
 }
 
 #[test]
