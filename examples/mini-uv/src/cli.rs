@@ -247,8 +247,9 @@ pub(crate) struct Index {
     /// The proxy to ask through, instead of the one in the usual variables.
     #[arg(long, env = "PIP_PROXY", value_name = "URL")]
     pub(crate) proxy: Option<String>,
-    /// Seconds that a server may be silent before a transfer is taken up again.
+    /// Seconds that a server may be silent before a transfer is taken up again; at least 1.
     #[arg(long, env = "UV_HTTP_TIMEOUT", default_value_t = 30, value_name = "SECONDS")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) http_timeout: u64,
     /// Ask the index again whether what the cache has is current.
     #[arg(long)]

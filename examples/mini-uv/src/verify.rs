@@ -92,7 +92,7 @@ fn tree_fault(cache: &Cache, key: &str) -> anyhow::Result<Option<String>> {
     }
     Ok(lost
         .first()
-        .map(|first| format!("{} of its files are lost, `{}` first", lost.len(), first.display())))
+        .map(|first| format!("{} of its files lost, `{}` first", lost.len(), first.display())))
 }
 
 fn has_texts(cache: &Cache, key: &str) -> bool {

@@ -44,7 +44,7 @@ pub(super) fn run(tool: &Tool, options: &Install) -> anyhow::Result<ExitCode> {
         tool.global.offline,
         options.index.cert.as_deref(),
         options.index.proxy.as_deref(),
-        Duration::from_secs(options.index.http_timeout.max(1)),
+        Duration::from_secs(options.index.http_timeout),
     );
     let target = target(&environment.interpreter, options)?;
     let job = Job {

@@ -173,6 +173,9 @@ fn usage_errors_say_what_to_do() {
         .install(&environment, &["--universal", "a"])
         .failure(2, &["a universal resolution", "hint: resolve for one at a time"]);
     world
+        .install(&environment, &["--http-timeout", "0", "a"])
+        .failure(2, &["invalid value '0' for '--http-timeout <SECONDS>'"]);
+    world
         .run(&["venv", environment.str()])
         .failure(2, &["an environment is already at", "--clear"]);
     world.run(&["completions", "bash"]).success();
