@@ -143,7 +143,8 @@ mod tests {
     #[test]
     fn memory_that_is_not_there_is_an_error() {
         let pool = Arc::new(Pool::default());
-        for len in [usize::MAX, usize::MAX / 2 + 1, usize::MAX / 2] {
+        // More than any target can hand out.
+        for len in [usize::MAX, usize::MAX / 2 + 1] {
             assert_eq!(pool.take(len).unwrap_err().kind(), io::ErrorKind::OutOfMemory);
             assert_eq!(zeroed(len).unwrap_err().kind(), io::ErrorKind::OutOfMemory);
         }

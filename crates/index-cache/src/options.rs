@@ -74,6 +74,10 @@ impl Options {
     /// A key is looked for in the writable file first, then in the bases in the order they were
     /// added. Bases are never written and need no lock. A base that is absent, foreign or of
     /// another schema counts as empty; [`Stats`](crate::Stats) says so.
+    ///
+    /// What the writable file has lost to damage is a miss, and not the base's answer, until a commit or
+    /// a compaction writes over the damage: from then on the base answers for it, also where the key had
+    /// been removed.
     #[must_use]
     pub fn base(mut self, path: impl AsRef<Path>) -> Self {
         self.bases.push(path.as_ref().to_path_buf());

@@ -12,6 +12,8 @@ mod fuzzed;
 mod golden;
 #[cfg(target_os = "linux")]
 mod handles;
+#[cfg(unix)] // Files are replaced under open handles.
+mod held;
 mod ixc;
 mod layers;
 #[cfg(target_os = "linux")]
