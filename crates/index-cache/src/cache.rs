@@ -164,6 +164,9 @@ impl IndexCache {
 
     /// Reads all of the current snapshot and compares every checksum, bases included.
     ///
+    /// A file without a sound header counts as empty, in which there is nothing to find: ask
+    /// [`status`](Self::status) too.
+    ///
     /// # Errors
     ///
     /// [`Error::is_io`](crate::Error::is_io) when something cannot be read. Damage is no error: it

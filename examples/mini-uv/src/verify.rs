@@ -8,6 +8,7 @@
 use std::path::PathBuf;
 
 use cas_store::{Damage, HealedFrom, VerifyOptions};
+use index_cache::Status;
 
 use crate::cache::{Cache, TEXTS};
 
@@ -36,6 +37,22 @@ fn check_index(cache: &Cache, repair: bool, checked: &mut Checked) -> anyhow::Re
     if repair && !verified.is_sound() {
         let compacted = cache.index.compact()?;
         tracing::debug!("{compacted:?}");
+    }
+    check_headers(cache, repair, checked)
+}
+
+/// A file without a sound header counts as empty, which has nothing to find fault with.
+fn check_headers(cache: &Cache, repair: bool, checked: &mut Checked) -> anyhow::Result<()> {
+    if cache.index.status() != Status::Damaged {
+        return Ok(());
+    }
+    let path = cache.index.path();
+    checked.damage.push(format!(
+        "{}: it is cut short, or both of its headers are damaged; nothing in it can be used",
+        path.display()
+    ));
+    if repair {
+        fs_err::remove_file(path)?;
     }
     Ok(())
 }

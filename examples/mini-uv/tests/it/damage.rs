@@ -114,6 +114,22 @@ fn a_flipped_byte_in_the_index_file_is_found_by_verify_and_costs_an_unpacking() 
     assert!(noticed > 0, "no flip was noticed");
 }
 
+#[test]
+fn an_index_file_that_is_cut_short_is_found_by_verify_and_removed_by_repair() {
+    let world = World::new();
+    let good = sample().write(&world.wheels());
+    world.install(&world.environment("first"), &[good.to_str().unwrap()]).success();
+    let index = index_file(&world);
+    let file = std::fs::OpenOptions::new().write(true).open(&index).unwrap();
+    file.set_len(8192).unwrap();
+    let found = world.run(&["cache", "verify"]).failure(1, &["the cache has 1 fault", "--repair"]);
+    assert!(found.stdout.contains("cut short"), "{found:#?}");
+    assert!(index.exists(), "looking changes nothing");
+    world.run(&["cache", "verify", "--repair"]).success();
+    world.run(&["cache", "verify"]).success();
+    assert_usable(&world, &world.environment("second"));
+}
+
 fn index_file(world: &World) -> PathBuf {
     let files = std::fs::read_dir(world.path("cache")).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
