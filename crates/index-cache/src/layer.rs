@@ -88,7 +88,7 @@ pub(crate) struct Record {
     copy: Option<Buffer>,
 }
 
-const _: () = assert!(size_of::<Record>() == 24, "a record is moved more often than it is made");
+const _: () = assert!(size_of::<Record>() <= 24, "a record is moved more often than it is made");
 
 impl Record {
     /// `window` was read from `head` bytes before the record's head.
