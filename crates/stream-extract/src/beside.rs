@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_cannot_be_had_is_an_error() {
-        let stack_bytes = isize::MAX.unsigned_abs() / 2; // More than there are addresses.
+        let stack_bytes = usize::MAX / 4 * 3; // More addresses than a process has.
         assert!(Beside::start(Builder::new().stack_size(stack_bytes)).is_err());
     }
 
