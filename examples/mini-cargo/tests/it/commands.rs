@@ -72,6 +72,21 @@ fn the_caches_can_be_measured_checked_pruned_and_removed() {
 }
 
 #[test]
+fn an_index_file_that_is_cut_short_is_found_by_verify_and_made_anew_by_repair() {
+    let home = registry();
+    let project = home.package("[dependencies]\na = \"1\"\n");
+    project.mini(&["generate-lockfile", "--offline"]).success();
+    let file = fs::OpenOptions::new().write(true).open(home.index_file()).unwrap();
+    file.set_len(8192).unwrap();
+    project.mini(&["cache", "verify"]).failure().says("is cut short");
+    let ran = project.mini(&["cache", "verify", "--repair", "--format", "json"]);
+    let said: serde_json::Value = serde_json::from_str(&ran.success().stdout).unwrap();
+    assert_eq!(said["damaged_left"], 0, "{said}");
+    assert_ne!(said["index"]["crates"], 0, "{said}");
+    project.mini(&["cache", "verify"]).success();
+}
+
+#[test]
 fn an_import_takes_up_every_crate_once() {
     let home = registry();
     let project = home.package("");

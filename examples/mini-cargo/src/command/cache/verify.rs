@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, bail};
 use cas_store::{Store, Tree, VerifyOptions, VerifyReport};
-use index_cache::{Committed, Durability, IndexCache, Verified};
+use index_cache::{Committed, Durability, IndexCache, Status, Verified};
 use serde_json::{Value, json};
 
 use super::Run;
@@ -18,6 +18,8 @@ use crate::cli::Output;
 /// What was found in both, and what was done about it.
 struct Found {
     index: Verified,
+    /// The index file is cut short or damaged in both headers: it counts as empty, without faults.
+    headless: bool,
     store: VerifyReport,
     /// Crates of the store with an object that is not there or damaged.
     incomplete: Vec<String>,
@@ -45,19 +47,22 @@ pub(super) fn verify(run: &Run, repair: bool, output: Output) -> Result<()> {
 }
 
 fn look(run: &Run, repair: bool) -> Result<Found> {
-    let mut index = super::index(run)?.verify()?;
+    let opened = super::index(run)?;
+    let headless = opened.status() == Status::Damaged;
+    let mut index = opened.verify()?;
     let store = run.store()?;
     let checked = store.verify(VerifyOptions::default().report_only(!repair))?;
     let incomplete = incomplete(&store, &checked)?;
-    let mut left = index.faults.len() + checked.damaged.len() + incomplete.len();
+    let in_index = index.faults.len() + usize::from(headless);
+    let mut left = in_index + checked.damaged.len() + incomplete.len();
     if repair {
         for key in &incomplete {
             store.remove_tree(key)?;
         }
-        left = repair_index(run, &index)?;
+        left = repair_index(run, &index, headless)?;
         index.entries = super::index(run)?.verify()?.entries;
     }
-    Ok(Found { index, store: checked, incomplete, repair, left })
+    Ok(Found { index, headless, store: checked, incomplete, repair, left })
 }
 
 /// The manifests that cannot be read or name an object that is not sound.
@@ -89,22 +94,26 @@ fn incomplete(store: &Store, checked: &VerifyReport) -> Result<Vec<String>> {
 }
 
 /// Gives the faults that are left.
-fn repair_index(run: &Run, found: &Verified) -> Result<usize> {
-    if found.is_sound() {
+fn repair_index(run: &Run, found: &Verified, headless: bool) -> Result<usize> {
+    if found.is_sound() && !headless {
         return Ok(0);
     }
     let _package_cache = run.home.lock_package_cache(run.shell)?;
-    let keys: BTreeSet<&str> = found.faults.iter().filter_map(|f| f.key.as_deref()).collect();
-    forget(&super::index(run)?, &keys)?;
-    run.cached()?.import()?;
-    let faults = super::index(run)?.verify()?.faults.len();
-    if faults == 0 {
+    if !headless && repair_entries(run, found)? == 0 {
         return Ok(0);
     }
     // Damage outside of the entries: what keeps them together is made anew.
     let path = run.home.index_file();
     std::fs::remove_file(&path)
         .with_context(|| format!("failed to remove `{}`", path.display()))?;
+    run.cached()?.import()?;
+    Ok(super::index(run)?.verify()?.faults.len())
+}
+
+/// Gives the faults that are left.
+fn repair_entries(run: &Run, found: &Verified) -> Result<usize> {
+    let keys: BTreeSet<&str> = found.faults.iter().filter_map(|f| f.key.as_deref()).collect();
+    forget(&super::index(run)?, &keys)?;
     run.cached()?.import()?;
     Ok(super::index(run)?.verify()?.faults.len())
 }
@@ -131,7 +140,11 @@ impl Found {
         json!({
             "repaired": self.repair,
             "damaged_left": self.left,
-            "index": {"crates": self.index.entries, "faults": faults.collect::<Value>()},
+            "index": {
+                "crates": self.index.entries,
+                "usable": !self.headless,
+                "faults": faults.collect::<Value>(),
+            },
             "store": {
                 "objects": self.store.objects,
                 "damaged": damaged.collect::<Value>(),
@@ -141,6 +154,12 @@ impl Found {
     }
 
     fn tell(&self, run: &Run) {
+        if self.headless {
+            run.shell.warn(format_args!(
+                "`{}` is cut short, or both of its headers are damaged; nothing in it can be used",
+                run.home.index_file().display()
+            ));
+        }
         for fault in &self.index.faults {
             run.shell.warn(format_args!(
                 "corrupt {} at byte {} of `{}` (crate `{}`)",
@@ -160,7 +179,8 @@ impl Found {
         let (crates, objects) = (self.index.entries, self.store.objects);
         let what = format!("{crates} crates of the index, {objects} objects of the store");
         run.shell.status("Verified", what);
-        let bad = self.index.faults.len() + self.store.damaged.len() + self.incomplete.len();
+        let in_index = self.index.faults.len() + usize::from(self.headless);
+        let bad = in_index + self.store.damaged.len() + self.incomplete.len();
         if self.repair && bad > 0 {
             run.shell.status("Repaired", format_args!("{} damaged entries", bad - self.left));
         }
