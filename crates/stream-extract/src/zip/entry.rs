@@ -3,7 +3,7 @@
 use super::data::Data;
 use super::layout::{self, Signature};
 use super::local::{self, Local};
-use super::table::{Marks, Record};
+use super::table::{self, Marks, Record};
 use crate::entry::{Done, Entry, EntryId};
 use crate::error::{Class, Error, Result};
 use crate::input::Input;
@@ -31,6 +31,11 @@ pub(crate) fn read<S: Sink>(
         None => claim_path(job, scratch, local.directory),
     };
     path.map_err(|error| error.at(offset))?;
+    let name = scratch.names.hash(&scratch.name);
+    if let Some(listed) = listed {
+        // Conflicts were looked for among the listed names: the sink must see no other.
+        table::agree_on_name(listed.name, name).map_err(|error| error.at(offset))?;
+    }
     let entry = describe(id, &scratch.path, &local, listed);
     let packed = local.packed_known().or(listed.map(|listed| listed.packed));
     let mut data = Data::new(input, &mut scratch.inflate, &local, packed)?;
@@ -40,7 +45,6 @@ pub(crate) fn read<S: Sink>(
         pour(job, sink, &entry, &mut data, &mut scratch.buffers)?
     };
     let (packed, next) = data.behind();
-    let name = scratch.names.hash(&scratch.name);
     Ok((measured(offset, packed, name, &local, &done), next))
 }
 

@@ -132,9 +132,7 @@ impl Table {
 
 /// Both descriptions must be equal in everything that decides what is extracted.
 pub(crate) fn agree(a: &Record, b: &Record) -> Result<()> {
-    if a.name != b.name {
-        return Err(disagree("name", "one name", "two"));
-    }
+    agree_on_name(a.name, b.name)?;
     if a.marks.has(Marks::FOLDER) != b.marks.has(Marks::FOLDER) {
         return Err(disagree("kind", "one kind", "two"));
     }
@@ -143,6 +141,11 @@ pub(crate) fn agree(a: &Record, b: &Record) -> Result<()> {
     same("size", a.size, b.size)?;
     same("compressed size", a.packed, b.packed)?;
     same("checksum", a.crc32, b.crc32)
+}
+
+/// The hashes of both names must be equal.
+pub(crate) fn agree_on_name(a: u64, b: u64) -> Result<()> {
+    if a == b { Ok(()) } else { Err(disagree("name", "one name", "two")) }
 }
 
 fn same<T: PartialEq + std::fmt::Display>(what: &'static str, first: T, second: T) -> Result<()> {
